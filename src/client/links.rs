@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use aldis_apps::topology::State as LinkState;
+use aldis_apps::topology::LinkState;
 use aldis_http::api::links::Link;
 
 use super::{ClientArgs, query};

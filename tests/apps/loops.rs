@@ -11,7 +11,7 @@ use aldis::apps::learning_switch::Seed;
 use aldis::apps::route_flow::{PathLog, RouteFlow, Style};
 use aldis::apps::routing::{Routing, Shortest};
 use aldis::apps::spanning::{Repeats, Spanning};
-use aldis::apps::topology::{self, Key, Topology};
+use aldis::apps::topology::{self, TagKey, Topology};
 use aldis::control::Tables;
 use aldis::{Controller, Running};
 use aldis_emulator::network::{
@@ -26,13 +26,13 @@ const PATIENCE: Duration = Duration::from_secs(30);
 fn start() -> Running {
     let book = Arc::new(PathLog::new(10_000));
     let repeats = Arc::new(Repeats::default());
-    let key = Key::new([5; 32]);
+    let key = TagKey::new([5; 32]);
     let style = Style::of_route_flow(60, Tables::One);
     let controller = Controller::new()
         .listen(SocketAddr::from(([127, 0, 0, 1], 0)))
         .configure(|config| config.workers = 2)
-        .with(move || Topology::new(topology::Config::default(), key.clone()))
-        .with(|| HostTracker::new(hosts::Config::new(Seed::new([7; 16]))))
+        .with(move || Topology::new(topology::TopologyConfig::default(), key.clone()))
+        .with(|| HostTracker::new(hosts::HostsConfig::new(Seed::new([7; 16]))))
         .with(|| Routing::new(Arc::new(Shortest::default()), false))
         .with(move || RouteFlow::new(style, Arc::clone(&book)))
         .with(move || Spanning::new(Arc::clone(&repeats)));

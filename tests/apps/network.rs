@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use aldis::apps::SwitchPort;
 use aldis::apps::hosts::{self, HostTracker, Hosts};
 use aldis::apps::learning_switch::Seed;
-use aldis::apps::topology::{self, Ends, Key, Map, State};
+use aldis::apps::topology::{self, Ends, LinkState, Map, TagKey};
 use aldis::prelude::*;
 use aldis_emulator::network::{self, NetworkMoment as Told, NetworkPlan};
 use aldis_emulator::topology::{End, Shape, Topology};
@@ -74,7 +74,7 @@ impl App for Witness {
 
     fn published(&mut self, _: View<'_>, ctx: TickCtx<'_>, _: &mut Commands) {
         let (map, hosts) = (ctx.world.part::<Map>(), ctx.world.part::<Hosts>());
-        let up = map.links().filter(|link| link.state == State::Up);
+        let up = map.links().filter(|link| link.state == LinkState::Up);
         let links = up.map(|link| link.ends).collect();
         let hosts = hosts.iter().map(|host| (host.mac().to_u64(), host.at())).collect();
         self.0.add(links, hosts);
@@ -91,13 +91,13 @@ fn real(topology: &Topology) -> Links {
 /// publishes.
 fn play(shape: &str, version: Version, script: &str, test: impl FnOnce(&Record, &Links)) {
     let record = Record::default();
-    let (witness, key) = (record.clone(), Key::new([5; 32]));
+    let (witness, key) = (record.clone(), TagKey::new([5; 32]));
     let seed = Seed::new(*b"sixteen bytes :)");
     let running = aldis::Controller::new()
         .listen(([127, 0, 0, 1], 0).into())
         .configure(|config| config.workers = 2)
-        .with(move || topology::Topology::new(topology::Config::default(), key.clone()))
-        .with(move || HostTracker::new(hosts::Config::new(seed)))
+        .with(move || topology::Topology::new(topology::TopologyConfig::default(), key.clone()))
+        .with(move || HostTracker::new(hosts::HostsConfig::new(seed)))
         .with(move || Witness(witness.clone()))
         .start()
         .unwrap();

@@ -5,7 +5,7 @@ mod circuit;
 
 use std::time::Instant;
 
-use aldis_testkit::client::{Answer, Api};
+use aldis_testkit::client::{Api, HttpAnswer};
 use aldis_testkit::network::Network;
 use aldis_testkit::running::{Running, WITHIN};
 use aldis_wire::Version;
@@ -52,7 +52,7 @@ impl Scene {
         answer.json()
     }
 
-    fn ask(&self, method: &str, body: &Value) -> Answer {
+    fn ask(&self, method: &str, body: &Value) -> HttpAnswer {
         let headers = [("Content-type", "application/json"), ("Accept", "application/json")];
         self.api.ask(method, PUSHER, &headers, body.to_string().as_bytes())
     }

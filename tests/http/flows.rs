@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use aldis_testkit::client::{Answer, Api};
+use aldis_testkit::client::{Api, HttpAnswer};
 use aldis_testkit::network::Network;
 use aldis_testkit::running::{Running, WITHIN};
 use aldis_wire::Version;
@@ -31,11 +31,11 @@ fn scene(version: Version) -> Scene {
 }
 
 impl Scene {
-    fn post(&self, path: &str, body: &Value) -> Answer {
+    fn post(&self, path: &str, body: &Value) -> HttpAnswer {
         self.api.ask("POST", path, &[JSON], body.to_string().as_bytes())
     }
 
-    fn delete(&self, path: &str) -> Answer {
+    fn delete(&self, path: &str) -> HttpAnswer {
         self.api.ask("DELETE", path, &[], b"")
     }
 

@@ -10,7 +10,7 @@ use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
 use aldis_emulator::peer::{Peer, PeerPart, hello};
-use aldis_testkit::client::{Answer, Api};
+use aldis_testkit::client::{Api, HttpAnswer};
 use aldis_testkit::network::Network;
 use aldis_testkit::running::{Running, WITHIN};
 use aldis_wire::Version;
@@ -32,7 +32,7 @@ fn serving(args: &[&str]) -> (Running, Api) {
     (running, api)
 }
 
-fn post(api: &Api, path: &str, body: &Value) -> Answer {
+fn post(api: &Api, path: &str, body: &Value) -> HttpAnswer {
     api.ask("POST", path, &[("Content-Type", "application/json")], body.to_string().as_bytes())
 }
 

@@ -9,7 +9,7 @@ use aldis_http::access::routes;
 use aldis_http::limits::BODY_MAX;
 
 use super::serving;
-use aldis_testkit::client::{Answer, Api};
+use aldis_testkit::client::{Api, HttpAnswer};
 
 /// In the place of a part of a path.
 const PARTS: [&str; 24] = [
@@ -125,7 +125,13 @@ struct Course {
 }
 
 impl Course {
-    fn ask(&mut self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+    fn ask(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> HttpAnswer {
         let request = self.api.request(method, path, headers, body);
         let began = Instant::now();
         let answer = self.api.say(&request);

@@ -10,7 +10,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use aldis_testkit::Folder;
-use aldis_testkit::client::{Answer, Api};
+use aldis_testkit::client::{Api, HttpAnswer};
 use aldis_testkit::network::Network;
 use aldis_testkit::running::{Running, WITHIN};
 use aldis_wire::Version;
@@ -24,15 +24,15 @@ fn serving(args: &[&str]) -> (Running, Api) {
     (running, api)
 }
 
-fn put(api: &Api, path: &str, body: &Value) -> Answer {
+fn put(api: &Api, path: &str, body: &Value) -> HttpAnswer {
     api.ask("PUT", path, &[JSON], body.to_string().as_bytes())
 }
 
-fn post(api: &Api, path: &str, body: &Value) -> Answer {
+fn post(api: &Api, path: &str, body: &Value) -> HttpAnswer {
     api.ask("POST", path, &[JSON], body.to_string().as_bytes())
 }
 
-fn delete(api: &Api, path: &str) -> Answer {
+fn delete(api: &Api, path: &str) -> HttpAnswer {
     api.ask("DELETE", path, &[], b"")
 }
 

@@ -12,7 +12,7 @@ use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 
 use aldis_testkit::Folder;
-use aldis_testkit::client::{Answer, Api, parse};
+use aldis_testkit::client::{Api, HttpAnswer, parse};
 use aldis_testkit::running::{Running, WITHIN, refused};
 
 /// Of "secret", at no cost: what is tried here is not how long it takes.
@@ -90,7 +90,7 @@ impl Client {
     }
 
     /// The status and headers of an answer, whose body may have no end.
-    fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> Answer {
+    fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)]) -> HttpAnswer {
         self.ask_over(self.api.connect(), method, path, headers)
     }
 
@@ -100,7 +100,7 @@ impl Client {
         method: &str,
         path: &str,
         headers: &[(&str, &str)],
-    ) -> Answer {
+    ) -> HttpAnswer {
         let mut stream = self.speak(stream);
         stream.write_all(&self.api.request(method, path, headers, b"")).unwrap();
         let (mut text, mut piece) = (Vec::new(), [0; 4096]);
@@ -113,7 +113,7 @@ impl Client {
         parse(&text)
     }
 
-    fn ask_as(&self, key: &str, path: &str) -> Answer {
+    fn ask_as(&self, key: &str, path: &str) -> HttpAnswer {
         self.ask("GET", path, &[("Authorization", key)])
     }
 }
@@ -448,7 +448,7 @@ fn filled(path: &str) -> String {
     filled
 }
 
-fn is_challenge(answer: &Answer, words: &str) -> bool {
+fn is_challenge(answer: &HttpAnswer, words: &str) -> bool {
     answer.is_problem(401, words)
         && answer.says("www-authenticate", "Basic realm=\"aldis\"")
         && answer.says("www-authenticate", "Bearer realm=\"aldis\"")

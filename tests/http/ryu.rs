@@ -3,7 +3,7 @@
 
 use std::time::Instant;
 
-use aldis_testkit::client::{Answer, Api};
+use aldis_testkit::client::{Api, HttpAnswer};
 use aldis_testkit::network::Network;
 use aldis_testkit::running::{Running, WITHIN};
 use aldis_testkit::websocket::WebSocket;
@@ -55,7 +55,7 @@ impl Scene {
         answer.json()
     }
 
-    fn post(&self, path: &str, body: &str) -> Answer {
+    fn post(&self, path: &str, body: &str) -> HttpAnswer {
         self.api.ask("POST", path, &[FORM], body.as_bytes())
     }
 

@@ -12,7 +12,7 @@ use aldis_apps::route_flow::{PathLog, RouteFlow};
 use aldis_apps::routing::Routing;
 use aldis_apps::spanning::{Repeats, Spanning};
 use aldis_apps::static_flows::StaticFlows;
-use aldis_apps::topology::{Key, Topology};
+use aldis_apps::topology::{TagKey, Topology};
 use aldis_apps::{Acl, ArpProxy, DhcpProxy, Hub, LearningSwitch, Monitor, NdProxy, OrphanFlows};
 use aldis_control::pipeline::Sequence;
 use aldis_control::{App, AppSet};
@@ -93,7 +93,7 @@ pub static BUILT_IN: &[BuiltIn] = &[
         name: Topology::NAME,
         says: "finds the links between switches by probes that nobody can forge",
         add: |app_set, config| {
-            let key = Key::kept(config.lldp_key().unwrap_or_else(random), random());
+            let key = TagKey::kept(config.lldp_key().unwrap_or_else(random), random());
             let settings = config.topology();
             app_set.with(move || Topology::new(settings, key.clone()))
         },

@@ -349,12 +349,12 @@ impl Config {
     }
 
     /// The settings of the search for links.
-    pub(crate) fn topology(&self) -> aldis_apps::topology::Config {
+    pub(crate) fn topology(&self) -> aldis_apps::topology::TopologyConfig {
         self.topology.config()
     }
 
     /// The settings of the table of hosts.
-    pub(crate) fn hosts(&self) -> aldis_apps::hosts::Config {
+    pub(crate) fn hosts(&self) -> aldis_apps::hosts::HostsConfig {
         self.hosts.config(self.room())
     }
 

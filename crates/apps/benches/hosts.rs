@@ -17,7 +17,7 @@ use std::net::IpAddr;
 use std::time::{Duration, Instant};
 
 use aldis_apps::SwitchPort;
-use aldis_apps::hosts::{Config, Hosts, Identity, Observation, Tracker};
+use aldis_apps::hosts::{Hosts, HostsConfig, Identity, Observation, Tracker};
 use aldis_apps::learning_switch::Seed;
 use aldis_control::Time;
 use aldis_wire::MacAddr;
@@ -62,7 +62,7 @@ struct HostsBench {
 
 impl HostsBench {
     fn new(hosts: u64) -> HostsBench {
-        let mut config = Config::new(Seed::new(*b"0123456789abcdef"));
+        let mut config = HostsConfig::new(Seed::new(*b"0123456789abcdef"));
         config.hosts_max = hosts as usize;
         config.ageing = Duration::from_secs(1_000_000);
         HostsBench {

@@ -19,11 +19,11 @@ use std::sync::{Arc, LazyLock};
 use std::time::Instant;
 
 use aldis_apps::SwitchPort;
-use aldis_apps::hosts::{Config, HostReport, Hosts, Identity, Observation, Tracker};
+use aldis_apps::hosts::{HostReport, Hosts, HostsConfig, Identity, Observation, Tracker};
 use aldis_apps::learning_switch::Seed;
 use aldis_apps::route_flow::{IN_FLIGHT, PathLog, RouteFlow, Style};
 use aldis_apps::routing::{Routing, Shortest};
-use aldis_apps::topology::{Map, Peer, Port, State, Switch};
+use aldis_apps::topology::{LinkPeer, LinkState, Map, MapPort, MapSwitch};
 
 use aldis_control::switch::SwitchInfo;
 use aldis_control::world::{PublishCtx, Publishers, View};
@@ -87,10 +87,10 @@ fn network() -> Map {
         ports[a as usize].push(port(from.port, Some(to)));
         ports[b as usize].push(port(to.port, Some(from)));
     }
-    let switch = |(dpid, mut links): (usize, Vec<Port>)| {
+    let switch = |(dpid, mut links): (usize, Vec<MapPort>)| {
         links.extend((0..HOSTS as u32).map(|host| port(PortNo(HOST_PORT + host), None)));
         let (version, since) = (Version::V13, Time::START);
-        Switch { dpid: DatapathId(dpid as u64), version, since, ports: links }
+        MapSwitch { dpid: DatapathId(dpid as u64), version, since, ports: links }
     };
     ports.into_iter().enumerate().skip(1).map(switch).collect()
 }
@@ -123,10 +123,10 @@ fn grown() -> Vec<(u64, u64)> {
     links
 }
 
-fn port(number: PortNo, to: Option<SwitchPort>) -> Port {
-    let (state, since, latency_us) = (State::Up, Time::START, 0);
-    let peer = |at| Peer { at, state, since, out: true, back: true, slow: false, latency_us };
-    Port {
+fn port(number: PortNo, to: Option<SwitchPort>) -> MapPort {
+    let (state, since, latency_us) = (LinkState::Up, Time::START, 0);
+    let peer = |at| LinkPeer { at, state, since, out: true, back: true, slow: false, latency_us };
+    MapPort {
         number,
         mac: MacAddr::default(),
         speed_kbps: 0,
@@ -179,13 +179,13 @@ impl Publisher for Tableau {
     type Part = Hosts;
 
     fn begin(&mut self) -> Hosts {
-        Tracker::new(Config::new(Seed::new(*SECRET))).hosts().clone()
+        Tracker::new(HostsConfig::new(Seed::new(*SECRET))).hosts().clone()
     }
 
     fn revise(&mut self, now: Time, mut ctx: PublishCtx<'_, Hosts>) -> Option<Hosts> {
         while let Some(HostReport { .. }) = ctx.report() {}
         core::mem::take(&mut self.0).then(|| {
-            let mut tracker = Tracker::new(Config::new(Seed::new(*SECRET)));
+            let mut tracker = Tracker::new(HostsConfig::new(Seed::new(*SECRET)));
             for number in 0..switch_count() * HOSTS {
                 let (mac, at) = host(number);
                 let (id, ip) = (Identity { mac, vlan: 0 }, IpAddr::from([10, 0, 0, 1]));

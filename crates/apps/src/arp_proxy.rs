@@ -72,7 +72,7 @@ fn question(
     if is_probe || !host.was_seen_within(SPEAK_FOR, now) {
         return ProxyDecision::send_to(place);
     }
-    let reply = arp::Message::reply(arp, host.mac().0).to_bytes();
+    let reply = arp::ArpMessage::reply(arp, host.mac().0).to_bytes();
     ProxyDecision::Answer(answer(frame, host.mac().0, &[&reply]))
 }
 
@@ -101,7 +101,7 @@ mod tests {
     use smoltcp::wire::{ArpOperation, ArpPacket, ArpRepr, EthernetFrame, EthernetProtocol};
 
     fn asks(host: u64, sender: [u8; 4], target: [u8; 4]) -> Vec<u8> {
-        let message = arp::Message::request(host_mac(host).0, sender.into(), target.into());
+        let message = arp::ArpMessage::request(host_mac(host).0, sender.into(), target.into());
         let head = ethernet::header(ethernet::BROADCAST, host_mac(host).0, ethertype::ARP);
         [&head[..], &message.to_bytes()].concat()
     }

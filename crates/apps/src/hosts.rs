@@ -41,11 +41,11 @@ pub(crate) use app::Edges;
 pub use app::HostTracker;
 pub use host::{FURTHER_MAX, Host, Identity};
 pub use move_check::{
-    CHECKS_MAX, Claim, PORT_CHECKS_MAX, PROBE_EVERY, PROBES, REFUSED_FOR, Subject,
+    CHECKS_MAX, MoveClaim, PORT_CHECKS_MAX, PROBE_EVERY, PROBES, REFUSED_FOR, Subject,
 };
-pub use observation::{Observation, Refusal};
-pub use probe::{PROBER, Probe};
+pub use observation::{Observation, ObservationRefusal};
+pub use probe::{HostProbe, PROBER};
 pub use publisher::HostReport;
 pub(crate) use table::BATCH as AT_ONCE;
 pub use table::Hosts;
-pub use tracker::{Config, Counters, Effect, Gone, PortState, Tracker};
+pub use tracker::{Counters, Effect, Gone, HostsConfig, PortState, Tracker};

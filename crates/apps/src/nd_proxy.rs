@@ -106,7 +106,8 @@ fn question(
         Some(router) if !looks && host.was_seen_within(SPEAK_FOR, now) => {
             let (from, to, mac) = (said.target(), ip.source(), host.mac().0);
             let advertises = Some((router, true, true));
-            let message = neighbour::Message { advertises, target: from, mac }.to_bytes(from, to);
+            let message =
+                neighbour::NeighbourMessage { advertises, target: from, mac }.to_bytes(from, to);
             let head = ipv6::header(neighbour::LEN as u16, protocol::ICMPV6, HOPS, (from, to));
             ProxyDecision::Answer(answer(frame, mac, &[&head, &message]))
         }
@@ -150,7 +151,8 @@ mod tests {
     }
 
     fn asks(host: u64, from: Ipv6Addr, target: Ipv6Addr) -> Vec<u8> {
-        let message = neighbour::Message { advertises: None, target, mac: host_mac(host).0 };
+        let message =
+            neighbour::NeighbourMessage { advertises: None, target, mac: host_mac(host).0 };
         framed(host, HOPS, (from, GROUP), &message.to_bytes(from, GROUP))
     }
 
@@ -223,7 +225,7 @@ mod tests {
         let says = |host: u64, target| {
             let (from, to) = (host_ipv6(host), Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1));
             let advertises = Some((false, false, true));
-            let message = neighbour::Message { advertises, target, mac: host_mac(host).0 };
+            let message = neighbour::NeighbourMessage { advertises, target, mac: host_mac(host).0 };
             framed(host, HOPS, (from, to), &message.to_bytes(from, to))
         };
         assert_eq!(decided(&says(1, host_ipv6(2)), 1), spoofed);

@@ -63,7 +63,7 @@ struct Row([AtomicU64; ROW]);
 
 /// What a set says of a key.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Verdict {
+pub enum Recency {
     /// It was not there; now it is.
     New,
     /// It came a moment ago.
@@ -99,20 +99,20 @@ impl RecentSet {
     /// Whether the key with this hash is new, and notes it if so. A known key is not noted again:
     /// it leaves when it would have left. The sender of a packet cannot foresee the hash function.
     #[inline]
-    pub fn note(&self, now: Time, hash: u64) -> Verdict {
+    pub fn note(&self, now: Time, hash: u64) -> Recency {
         self.note_times(now, hash, 1)
     }
 
     /// The same, where a key may come so many times, [`TIMES_MAX`] at most, before it is known. All
     /// of them leave together, when the first would have left.
     #[inline]
-    pub fn note_times(&self, now: Time, hash: u64, times: u64) -> Verdict {
+    pub fn note_times(&self, now: Time, hash: u64, times: u64) -> Recency {
         note(&self.row(hash).0, self.stay, Tick::of(now).0, (hash, times)).0
     }
 
     /// As [`RecentSet::note`], and since when a known key is there; of another key, now.
     #[inline]
-    pub(crate) fn note_since(&self, now: Time, hash: u64) -> (Verdict, Tick) {
+    pub(crate) fn note_since(&self, now: Time, hash: u64) -> (Recency, Tick) {
         let (verdict, tick) = note(&self.row(hash).0, self.stay, Tick::of(now).0, (hash, 1));
         (verdict, Tick(tick))
     }
@@ -160,7 +160,7 @@ fn note<W: AtomicWord, const N: usize>(
     stay: u32,
     tick: u32,
     (hash, times): (u64, u64),
-) -> (Verdict, u32) {
+) -> (Recency, u32) {
     debug_assert!((1..=TIMES_MAX).contains(&times), "{times} times");
     let name = name_of(hash);
     loop {
@@ -179,19 +179,19 @@ fn note<W: AtomicWord, const N: usize>(
             |(_, word): &(usize, u64)| (*word >> 32) as u32 == name && age(*word, tick) < stay;
         if let Some((at, word)) = known.find(is_young) {
             if (word >> TICK_BITS) % TIMES_MAX + 1 >= times {
-                return (Verdict::Known, word as u32 & (ONCE as u32 - 1));
+                return (Recency::Known, word as u32 & (ONCE as u32 - 1));
             }
             if row[at].replace(word, word + ONCE).is_ok() {
-                return (Verdict::New, tick);
+                return (Recency::New, tick);
             }
             continue;
         }
         let (at, word) = oldest(&found, tick);
         if word != 0 && age(word, tick) < stay {
-            return (Verdict::Full, tick);
+            return (Recency::Full, tick);
         }
         if row[at].replace(word, u64::from(name) << 32 | u64::from(tick)).is_ok() {
-            return (Verdict::New, tick);
+            return (Recency::New, tick);
         }
     }
 }
@@ -257,12 +257,12 @@ mod tests {
     fn what_came_a_moment_ago_is_known_and_later_it_is_new() {
         let recent = RecentSet::new(64, SECOND);
         let at = |milliseconds| Time::START + Duration::from_millis(milliseconds);
-        assert_eq!(recent.note(at(100), hash(1)), Verdict::New);
-        assert_eq!(recent.note(at(100), hash(2)), Verdict::New);
-        assert_eq!(recent.note(at(1090), hash(1)), Verdict::Known);
-        assert_eq!(recent.note(at(60), hash(1)), Verdict::Known);
-        assert_eq!(recent.note(at(1140), hash(1)), Verdict::New);
-        assert_eq!(recent.note(at(1140), hash(1)), Verdict::Known);
+        assert_eq!(recent.note(at(100), hash(1)), Recency::New);
+        assert_eq!(recent.note(at(100), hash(2)), Recency::New);
+        assert_eq!(recent.note(at(1090), hash(1)), Recency::Known);
+        assert_eq!(recent.note(at(60), hash(1)), Recency::Known);
+        assert_eq!(recent.note(at(1140), hash(1)), Recency::New);
+        assert_eq!(recent.note(at(1140), hash(1)), Recency::Known);
     }
 
     #[test]
@@ -270,7 +270,7 @@ mod tests {
         let recent = RecentSet::new(64, SECOND);
         let at = |milliseconds| Time::START + Duration::from_millis(milliseconds);
         assert!(!recent.knows(at(100), hash(1)) && !recent.knows(at(100), hash(1)));
-        assert_eq!(recent.note(at(100), hash(1)), Verdict::New);
+        assert_eq!(recent.note(at(100), hash(1)), Recency::New);
         assert!(recent.knows(at(1000), hash(1)) && !recent.knows(at(1000), hash(2)));
         assert!(!recent.knows(at(1140), hash(1)));
     }
@@ -279,11 +279,11 @@ mod tests {
     fn a_full_row_takes_nobody_until_somebody_left() {
         let recent = RecentSet::new(1, SECOND);
         let late = Time::START + 2 * SECOND;
-        assert!((1..=8).all(|key| recent.note(Time::START, hash(key)) == Verdict::New));
-        assert_eq!(recent.note(Time::START, hash(9)), Verdict::Full);
-        assert_eq!(recent.note(Time::START, hash(8)), Verdict::Known);
-        assert!((9..=16).all(|key| recent.note(late, hash(key)) == Verdict::New));
-        assert_eq!(recent.note(late, hash(1)), Verdict::Full);
+        assert!((1..=8).all(|key| recent.note(Time::START, hash(key)) == Recency::New));
+        assert_eq!(recent.note(Time::START, hash(9)), Recency::Full);
+        assert_eq!(recent.note(Time::START, hash(8)), Recency::Known);
+        assert!((9..=16).all(|key| recent.note(late, hash(key)) == Recency::New));
+        assert_eq!(recent.note(late, hash(1)), Recency::Full);
     }
 
     /// Every interleaving of two workers that ask for the same, by clocks that are apart, while a
@@ -303,10 +303,10 @@ mod tests {
             let others = [asks(101, 1), asks(100, 2)];
             let mine = note(&row, 60 + APART_MAX, 100, (hash(1), 1)).0;
             let [same, third] = others.map(|other| other.join().unwrap());
-            assert!((mine == Verdict::New) != (same == Verdict::New), "{mine:?} and {same:?}");
-            assert_eq!(third, Verdict::New);
+            assert!((mine == Recency::New) != (same == Recency::New), "{mine:?} and {same:?}");
+            assert_eq!(third, Recency::New);
             let again = [1, 2].map(|key| note(&row, 60 + APART_MAX, 101, (hash(key), 1)).0);
-            assert_eq!(again, [Verdict::Known; 2]);
+            assert_eq!(again, [Recency::Known; 2]);
         });
     }
 
@@ -325,7 +325,7 @@ mod tests {
             });
             let mine = note(&row, 60 + APART_MAX, 100, (hash(1), 2)).0;
             let verdicts = others.map(|other| other.join().unwrap());
-            let new = verdicts.iter().chain([&mine]).filter(|&&verdict| verdict == Verdict::New);
+            let new = verdicts.iter().chain([&mine]).filter(|&&verdict| verdict == Recency::New);
             assert_eq!(new.count(), 2, "{mine:?}, {verdicts:?}");
         });
     }
@@ -335,15 +335,15 @@ mod tests {
         let recent = RecentSet::new(64, SECOND);
         let at = |milliseconds| Time::START + Duration::from_millis(milliseconds);
         let note = |milliseconds| recent.note_times(at(milliseconds), hash(1), 3);
-        assert_eq!([0, 300, 900].map(note), [Verdict::New; 3]);
-        assert_eq!(note(950), Verdict::Known);
-        assert_eq!(note(1100), Verdict::New);
+        assert_eq!([0, 300, 900].map(note), [Recency::New; 3]);
+        assert_eq!(note(950), Recency::Known);
+        assert_eq!(note(1100), Recency::New);
         let all = (0..TIMES_MAX + 4).map(|_| recent.note_times(at(0), hash(2), TIMES_MAX));
-        assert_eq!(all.filter(|&verdict| verdict == Verdict::New).count(), TIMES_MAX as usize);
+        assert_eq!(all.filter(|&verdict| verdict == Recency::New).count(), TIMES_MAX as usize);
         // It takes one place of its row, however often it came.
         let row = RecentSet::new(1, SECOND);
-        (0..8).for_each(|_| assert_eq!(row.note_times(at(0), hash(9), 8), Verdict::New));
-        assert!((1..=7).all(|key| row.note(at(0), hash(key)) == Verdict::New));
+        (0..8).for_each(|_| assert_eq!(row.note_times(at(0), hash(9), 8), Recency::New));
+        assert!((1..=7).all(|key| row.note(at(0), hash(key)) == Recency::New));
     }
 
     #[test]
@@ -351,7 +351,7 @@ mod tests {
         const DAY: Duration = Duration::from_secs(24 * 3600);
         for days in [1, 12, 25, 27, 40, 51, 53, 100, 1000] {
             let recent = RecentSet::new(1, SECOND);
-            let all = |now| (1..=8).all(|key| recent.note(now, hash(key)) == Verdict::New);
+            let all = |now| (1..=8).all(|key| recent.note(now, hash(key)) == Recency::New);
             assert!(all(Time::START) && all(Time::START + days * DAY), "{days} days");
         }
     }
@@ -368,7 +368,7 @@ mod tests {
                     for key in 0..KEYS {
                         // Their clocks are a little apart.
                         let now = Time(key << 14 | worker);
-                        if recent.note(now, hash(key)) == Verdict::New {
+                        if recent.note(now, hash(key)) == Recency::New {
                             new[key as usize].fetch_add(1, Ordering::Relaxed);
                         }
                     }
@@ -388,8 +388,8 @@ mod tests {
                 let tick = now.0 >> TICK;
                 let stays = |since: &u64| tick - since < 60;
                 let expected =
-                    if map.get(&key).is_some_and(stays) { Verdict::Known } else { Verdict::New };
-                if expected == Verdict::New {
+                    if map.get(&key).is_some_and(stays) { Recency::Known } else { Recency::New };
+                if expected == Recency::New {
                     map.insert(key, tick);
                 }
                 prop_assert_eq!(recent.note(now, hash(key)), expected);

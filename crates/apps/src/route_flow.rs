@@ -43,6 +43,6 @@ pub use app::RouteFlow;
 pub use maintenance::Maintenance;
 pub use path_log::PathLog;
 pub use paths::{Paths, Reroute};
-pub use planner::{Answer, IN_FLIGHT, Planner};
+pub use planner::{IN_FLIGHT, Planner, RouteAnswer};
 pub use rule::{Key, Rule, Style};
 pub use switches::{ConnectedSwitches, Report, SwitchVersion};

@@ -38,9 +38,9 @@ mod tests;
 
 pub use app::Topology;
 pub use discovery::Discovery;
-pub use link::{Ends, Link, State};
-pub use lldp::{FAR_ETHERTYPE, Key, Reach};
-pub use map::{Change, Map, MapLink, Peer, Port, Switch};
+pub use link::{Ends, Link, LinkState};
+pub use lldp::{FAR_ETHERTYPE, Reach, TagKey};
+pub use map::{LinkPeer, Map, MapChange, MapLink, MapPort, MapSwitch};
 pub use port::FAR_MAX;
 pub use relay::{MARGIN, SAMPLES, SAMPLES_MIN, SPREADS};
 pub use search::{Search, SearchReport};
@@ -49,7 +49,7 @@ use std::time::Duration;
 
 /// The settings of the search for links.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Config {
+pub struct TopologyConfig {
     /// Between two probes of a port, once it was probed three times; a fifth more or less.
     pub interval: Duration,
     /// Probes a second, of all ports together. Where there are more ports than that allows, the
@@ -60,16 +60,20 @@ pub struct Config {
     pub far_with_hosts: bool,
 }
 
-impl Default for Config {
+impl Default for TopologyConfig {
     /// Every five seconds, 40,000 a second.
-    fn default() -> Config {
-        Config { interval: Duration::from_secs(5), probes_per_s_max: 40_000, far_with_hosts: false }
+    fn default() -> TopologyConfig {
+        TopologyConfig {
+            interval: Duration::from_secs(5),
+            probes_per_s_max: 40_000,
+            far_with_hosts: false,
+        }
     }
 }
 
 /// Why a probe is not believed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refusal {
+pub enum ProbeRefusal {
     /// Its tag is not ours.
     Forged,
     /// It was ours, and something was changed.
@@ -87,33 +91,33 @@ pub enum Refusal {
 
 /// What was done since the start.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Counters {
+pub struct TopologyCounters {
     /// Probes sent.
     pub sent: u64,
     /// Probes that came in and were believed.
     pub heard: u64,
     /// LLDP and the like of others.
     pub foreign: u64,
-    /// Refused: [`Refusal::Forged`].
+    /// Refused: [`ProbeRefusal::Forged`].
     pub forged: u64,
-    /// Refused: [`Refusal::Altered`].
+    /// Refused: [`ProbeRefusal::Altered`].
     pub altered: u64,
-    /// Refused: [`Refusal::Replayed`].
+    /// Refused: [`ProbeRefusal::Replayed`].
     pub replayed: u64,
-    /// Refused: [`Refusal::Late`].
+    /// Refused: [`ProbeRefusal::Late`].
     pub late: u64,
-    /// Refused: [`Refusal::WrongPort`].
+    /// Refused: [`ProbeRefusal::WrongPort`].
     pub wrong_port: u64,
-    /// Refused: [`Refusal::HostPort`].
+    /// Refused: [`ProbeRefusal::HostPort`].
     pub host_port: u64,
     /// Links pointed out as slow.
     pub slow: u64,
 }
 
-impl Counters {
+impl TopologyCounters {
     /// And those of another worker.
-    fn add(&mut self, other: &Counters) {
-        *self = Counters {
+    fn add(&mut self, other: &TopologyCounters) {
+        *self = TopologyCounters {
             sent: self.sent + other.sent,
             heard: self.heard + other.heard,
             foreign: self.foreign + other.foreign,
@@ -127,14 +131,14 @@ impl Counters {
         };
     }
 
-    fn refuse(&mut self, why: Refusal) {
+    fn refuse(&mut self, why: ProbeRefusal) {
         *match why {
-            Refusal::Forged => &mut self.forged,
-            Refusal::Altered => &mut self.altered,
-            Refusal::Replayed => &mut self.replayed,
-            Refusal::Late => &mut self.late,
-            Refusal::WrongPort => &mut self.wrong_port,
-            Refusal::HostPort => &mut self.host_port,
+            ProbeRefusal::Forged => &mut self.forged,
+            ProbeRefusal::Altered => &mut self.altered,
+            ProbeRefusal::Replayed => &mut self.replayed,
+            ProbeRefusal::Late => &mut self.late,
+            ProbeRefusal::WrongPort => &mut self.wrong_port,
+            ProbeRefusal::HostPort => &mut self.host_port,
         } += 1;
     }
 }

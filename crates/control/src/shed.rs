@@ -23,7 +23,7 @@ pub struct Shed {
     /// Spreads ports over `slots`, so that no switch can choose ports that all fall into one.
     seed: u64,
     /// The ports of this decision, in the order in which they were met.
-    ports: Vec<Port>,
+    ports: Vec<ShedPort>,
     /// Where in `ports` a port stands, found by hashing it: its place + 1, or 0. A power of two, at
     /// least twice as long.
     slots: Vec<u32>,
@@ -38,7 +38,7 @@ pub struct Shed {
 
 /// What becomes of one port's requests.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Port {
+pub struct ShedPort {
     /// Its number.
     pub number: u32,
     /// Requests that came from it.
@@ -120,7 +120,7 @@ impl Shed {
     }
 
     /// The ports of the last decision; none if nothing had to be dropped.
-    pub fn ports(&self) -> &[Port] {
+    pub fn ports(&self) -> &[ShedPort] {
         &self.ports
     }
 
@@ -134,7 +134,7 @@ impl Shed {
         match self.find(number) {
             Ok(at) => self.ports[at].request += 1,
             Err(slot) => {
-                self.ports.push(Port {
+                self.ports.push(ShedPort {
                     number,
                     request: 1,
                     kept: 0,

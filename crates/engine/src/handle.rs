@@ -32,7 +32,7 @@ use crate::messages::QueuedCommand;
 use crate::metrics::{self, AppSnapshot, AppsCounted, Snapshot, WorkerStats, counted};
 use crate::net::epoll::{Epoll, Stream};
 use crate::shared::Shared;
-use crate::shared::switch_map::Entry;
+use crate::shared::switch_map::MapEntry;
 
 /// Reads, reports, sets and commands, from any thread and at any time. Clones are cheap.
 #[derive(Clone, Debug)]
@@ -142,7 +142,7 @@ impl Handle {
 }
 
 /// Nothing for a connection in the moment before it joins.
-fn seen<S>(Entry { main, auxiliaries }: Entry<S>) -> Option<Seen> {
+fn seen<S>(MapEntry { main, auxiliaries }: MapEntry<S>) -> Option<Seen> {
     let mut all = counted(&main)?;
     for more in auxiliaries.iter().filter_map(|conn| counted(conn)) {
         all.counts.merge(&more.counts);

@@ -1,5 +1,5 @@
-//! The document that describes every resource: OpenAPI 3.1. It is `openapi/aldis.json`, which a test
-//! keeps fresh.
+//! The document that describes every resource: OpenAPI 3.1. It is `openapi/aldis.json`, which a
+//! test keeps fresh.
 
 #[cfg(test)]
 mod document;

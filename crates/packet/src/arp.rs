@@ -69,7 +69,7 @@ impl<'a> Arp<'a> {
 
 /// An ARP message to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Message {
+pub struct ArpMessage {
     /// [`REQUEST`] or [`REPLY`].
     pub operation: u16,
     /// The sender's Ethernet address.
@@ -82,15 +82,15 @@ pub struct Message {
     pub target_ip: Ipv4Addr,
 }
 
-impl Message {
+impl ArpMessage {
     /// The question which Ethernet address `target_ip` has.
     pub fn request(sender_mac: [u8; 6], sender_ip: Ipv4Addr, target_ip: Ipv4Addr) -> Self {
-        Message { operation: REQUEST, sender_mac, sender_ip, target_mac: [0; 6], target_ip }
+        ArpMessage { operation: REQUEST, sender_mac, sender_ip, target_mac: [0; 6], target_ip }
     }
 
     /// The answer to `request`: the address it asked about is at `mac`.
     pub fn reply(request: &Arp<'_>, mac: [u8; 6]) -> Self {
-        Message {
+        ArpMessage {
             operation: REPLY,
             sender_mac: mac,
             sender_ip: request.target_ip(),
@@ -121,11 +121,12 @@ mod tests {
 
     #[test]
     fn a_question_and_its_answer() {
-        let asked = Message::request(ASKS, [10, 0, 0, 1].into(), [10, 0, 0, 2].into()).to_bytes();
+        let asked =
+            ArpMessage::request(ASKS, [10, 0, 0, 1].into(), [10, 0, 0, 2].into()).to_bytes();
         let question = Arp::new(&asked).unwrap();
         assert_eq!((question.operation(), question.sender_mac()), (REQUEST, ASKS));
 
-        let answered = Message::reply(&question, ANSWERS).to_bytes();
+        let answered = ArpMessage::reply(&question, ANSWERS).to_bytes();
         let answer = Arp::new(&answered).unwrap();
         assert_eq!((answer.operation(), answer.sender_mac()), (REPLY, ANSWERS));
         assert_eq!((answer.target_mac(), answer.target_ip()), (ASKS, question.sender_ip()));
@@ -134,7 +135,7 @@ mod tests {
 
     #[test]
     fn other_address_families_and_short_messages_are_refused() {
-        let good = Message::request(ASKS, [10, 0, 0, 1].into(), [10, 0, 0, 2].into()).to_bytes();
+        let good = ArpMessage::request(ASKS, [10, 0, 0, 1].into(), [10, 0, 0, 2].into()).to_bytes();
         for at in 0..6 {
             let mut bad = good;
             bad[at] ^= 1;

@@ -82,8 +82,8 @@ impl<'a> Neighbour<'a> {
 
     /// Its options, up to the first that makes no sense.
     #[inline]
-    pub fn options(&self) -> Options<'a> {
-        Options { rest: self.options }
+    pub fn options(&self) -> NeighbourOptions<'a> {
+        NeighbourOptions { rest: self.options }
     }
 }
 
@@ -92,7 +92,7 @@ pub const LEN: usize = 32;
 
 /// A solicitation or advertisement to be sent, with one link-layer address.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Message {
+pub struct NeighbourMessage {
     /// An advertisement, with whether a router sends it, whether it answers, and whether it
     /// replaces what was known; or else a solicitation.
     pub advertises: Option<(bool, bool, bool)>,
@@ -102,7 +102,7 @@ pub struct Message {
     pub mac: [u8; 6],
 }
 
-impl Message {
+impl NeighbourMessage {
     /// The message as it stands behind the IPv6 header, with the checksum for these addresses.
     pub fn to_bytes(&self, source: Ipv6Addr, destination: Ipv6Addr) -> [u8; LEN] {
         let mut bytes = [0; LEN];
@@ -134,11 +134,11 @@ pub struct NeighbourOption<'a> {
 
 /// The options of a message.
 #[derive(Clone, Debug)]
-pub struct Options<'a> {
+pub struct NeighbourOptions<'a> {
     rest: &'a [u8],
 }
 
-impl<'a> Iterator for Options<'a> {
+impl<'a> Iterator for NeighbourOptions<'a> {
     type Item = NeighbourOption<'a>;
 
     fn next(&mut self) -> Option<NeighbourOption<'a>> {

@@ -264,7 +264,7 @@ proptest! {
         let mut bytes = vec![0; theirs.buffer_len()];
         theirs.emit(&mut ArpPacket::new_unchecked(&mut bytes));
         let ours = Arp::new(&bytes).unwrap();
-        let message = arp::Message {
+        let message = arp::ArpMessage {
             operation: ours.operation(),
             sender_mac: ours.sender_mac(),
             sender_ip: ours.sender_ip(),
@@ -303,7 +303,7 @@ proptest! {
     #[test]
     fn our_neighbour_discovery_is_read_by_smoltcp(target: [u8; 16], mac: [u8; 6], flags: Option<(bool, bool, bool)>, addresses: ([u8; 16], [u8; 16]), at in 0..neighbour::LEN, change in 1u8..) {
         let (source, destination) = (addresses.0.into(), addresses.1.into());
-        let message = neighbour::Message { advertises: flags, target: target.into(), mac };
+        let message = neighbour::NeighbourMessage { advertises: flags, target: target.into(), mac };
         let mut bytes = message.to_bytes(source, destination);
         prop_assert_eq!(icmpv6::checksum(source, destination, &bytes), 0);
         let read = |bytes: &[u8]| {

@@ -9,7 +9,7 @@ use crate::running::{Running, WITHIN};
 
 /// An answer.
 #[derive(Debug)]
-pub struct Answer {
+pub struct HttpAnswer {
     /// Its status code.
     pub status: u16,
     /// Names in small letters.
@@ -18,7 +18,7 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
-impl Answer {
+impl HttpAnswer {
     /// Whether one of the headers of this name says this.
     pub fn says(&self, name: &str, words: &str) -> bool {
         self.headers.iter().any(|(there, value)| there == name && value.contains(words))
@@ -73,12 +73,18 @@ impl Api {
     }
 
     /// The answer to GET.
-    pub fn get(&self, path: &str) -> Answer {
+    pub fn get(&self, path: &str) -> HttpAnswer {
         self.ask("GET", path, &[], b"")
     }
 
     /// The answer to a request with these headers, besides `Host` and `Content-Length`.
-    pub fn ask(&self, method: &str, path: &str, headers: &[(&str, &str)], body: &[u8]) -> Answer {
+    pub fn ask(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &[u8],
+    ) -> HttpAnswer {
         self.say(&self.request(method, path, headers, body))
     }
 
@@ -106,7 +112,7 @@ impl Api {
 
     /// These bytes, and what is answered to them until the end. A server that has heard enough may
     /// not take them all.
-    pub fn say(&self, bytes: &[u8]) -> Answer {
+    pub fn say(&self, bytes: &[u8]) -> HttpAnswer {
         let mut stream = self.connect();
         let _ = stream.write_all(bytes);
         read(&mut stream)
@@ -114,7 +120,7 @@ impl Api {
 }
 
 /// Everything until the peer closes; what came before a reset counts.
-pub fn read(stream: &mut TcpStream) -> Answer {
+pub fn read(stream: &mut TcpStream) -> HttpAnswer {
     let mut text = Vec::new();
     let mut piece = [0; 4096];
     while let Ok(count @ 1..) = stream.read(&mut piece) {
@@ -127,14 +133,14 @@ pub fn read(stream: &mut TcpStream) -> Answer {
 ///
 /// # Panics
 /// Where they are none.
-pub fn parse(text: &[u8]) -> Answer {
+pub fn parse(text: &[u8]) -> HttpAnswer {
     let end = text.windows(4).position(|four| four == b"\r\n\r\n");
     let end = end.unwrap_or_else(|| panic!("no answer: {:?}", String::from_utf8_lossy(text)));
     let head = String::from_utf8_lossy(&text[..end]).into_owned();
     let mut lines = head.lines();
     let status = lines.next().and_then(|line| line.split(' ').nth(1)?.parse().ok());
     let headers = lines.filter_map(|line| line.split_once(": "));
-    Answer {
+    HttpAnswer {
         status: status.unwrap_or_else(|| panic!("no status: {head}")),
         headers: headers.map(|(name, value)| (name.to_lowercase(), value.to_owned())).collect(),
         body: text[end + 4..].to_vec(),

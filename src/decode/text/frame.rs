@@ -190,8 +190,11 @@ mod tests {
 
     #[test]
     fn an_arp_question() {
-        let question =
-            arp::Message::request([2, 0, 0, 0, 0, 1], [10, 0, 0, 1].into(), [10, 0, 0, 2].into());
+        let question = arp::ArpMessage::request(
+            [2, 0, 0, 0, 0, 1],
+            [10, 0, 0, 1].into(),
+            [10, 0, 0, 2].into(),
+        );
         let head = ethernet::header(ethernet::BROADCAST, question.sender_mac, ethertype::ARP);
         let words = frame(&[&head[..], &question.to_bytes()].concat()).to_string();
         assert_eq!(

@@ -8,7 +8,7 @@ use std::time::Instant;
 use aldis_wire::Version;
 use serde_json::{Value, json};
 
-use aldis_testkit::client::{Answer, Api};
+use aldis_testkit::client::{Api, HttpAnswer};
 use aldis_testkit::network::Network;
 use aldis_testkit::running::{Running, WITHIN};
 
@@ -107,7 +107,7 @@ fn delete(api: &Api, records: &[String]) {
     for dpid in records {
         for kind in ["f", "farp", "r", "rarp"] {
             let body = format!(r#"{{"name":"{dpid}.{NAME}.{kind}", "switch":"{dpid}"}}"#);
-            let answer: Answer = api.ask("DELETE", PUSHER, &FORM, body.as_bytes());
+            let answer: HttpAnswer = api.ask("DELETE", PUSHER, &FORM, body.as_bytes());
             assert_eq!(answer.status, 200, "{body}: {answer:?}");
         }
     }

@@ -5,12 +5,12 @@ use aldis_wire::Version;
 use serde_json::{Value, json};
 
 use super::{Folder, Network, serving, when};
-use aldis_testkit::client::{Answer, Api};
+use aldis_testkit::client::{Api, HttpAnswer};
 
 const PUSHER: &str = "/wm/staticentrypusher/json";
 const LIST: &str = "/wm/staticentrypusher/list/all/json";
 
-fn ask(api: &Api, method: &str, body: &Value) -> Answer {
+fn ask(api: &Api, method: &str, body: &Value) -> HttpAnswer {
     api.ask(method, PUSHER, &[], body.to_string().as_bytes())
 }
 

@@ -24,8 +24,8 @@ pub(super) struct TopologySettings {
 
 impl Default for TopologySettings {
     fn default() -> Self {
-        let topology::Config { interval, probes_per_s_max, far_with_hosts } =
-            topology::Config::default();
+        let topology::TopologyConfig { interval, probes_per_s_max, far_with_hosts } =
+            topology::TopologyConfig::default();
         TopologySettings {
             probe_every_s: Seconds(interval),
             probes_per_s_max: Within(probes_per_s_max.into()),
@@ -35,8 +35,8 @@ impl Default for TopologySettings {
 }
 
 impl TopologySettings {
-    pub(super) fn config(&self) -> topology::Config {
-        topology::Config {
+    pub(super) fn config(&self) -> topology::TopologyConfig {
+        topology::TopologyConfig {
             interval: self.probe_every_s.0,
             probes_per_s_max: u32::try_from(self.probes_per_s_max.0).unwrap_or(u32::MAX),
             far_with_hosts: self.far_with_hosts,
@@ -61,7 +61,7 @@ pub(super) struct HostsSettings {
 
 impl Default for HostsSettings {
     fn default() -> Self {
-        let config = hosts::Config::new(Seed::new([0; 16]));
+        let config = hosts::HostsConfig::new(Seed::new([0; 16]));
         HostsSettings {
             hosts_max: None,
             port_hosts_max: None,
@@ -71,12 +71,12 @@ impl Default for HostsSettings {
 }
 
 impl HostsSettings {
-    pub(super) fn config(&self, room: MemoryBudget) -> hosts::Config {
-        let usual = hosts::Config::new(Seed::random());
+    pub(super) fn config(&self, room: MemoryBudget) -> hosts::HostsConfig {
+        let usual = hosts::HostsConfig::new(Seed::random());
         let fitting = || room.hosts(usual.hosts_max as u64);
         let hosts_max = self.hosts_max.map_or_else(fitting, |Within(max)| max);
         let port_hosts_max = self.port_hosts_max.map_or(hosts_max.div_ceil(2), |Within(max)| max);
-        hosts::Config {
+        hosts::HostsConfig {
             hosts_max: hosts_max as usize,
             port_hosts_max: port_hosts_max as usize,
             ageing: Duration::from_secs(self.ageing_s.0),

@@ -85,9 +85,9 @@ fn every_key_is_read() {
     let monitor = config.monitor.settings();
     assert_eq!((monitor.interval, monitor.flows_max), (Duration::from_secs(30), 9));
     assert_eq!(monitor.kinds, [true, false, true, false]);
-    let topology::Config { interval, probes_per_s_max, far_with_hosts } = config.topology();
+    let topology::TopologyConfig { interval, probes_per_s_max, far_with_hosts } = config.topology();
     assert_eq!((interval.as_secs(), probes_per_s_max, far_with_hosts), (7, 90, true));
-    let hosts::Config { hosts_max, port_hosts_max, ageing, .. } = config.hosts();
+    let hosts::HostsConfig { hosts_max, port_hosts_max, ageing, .. } = config.hosts();
     assert_eq!((hosts_max, port_hosts_max, ageing.as_secs()), (1000, 30, 60));
     assert_eq!(config.log, LogLevel(tracing::Level::DEBUG));
     assert_eq!(config.log_format, Some(LogFormat::Json));

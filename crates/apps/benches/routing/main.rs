@@ -19,9 +19,9 @@ use std::time::Instant;
 
 use aldis_apps::SwitchPort;
 use aldis_apps::recent_set::RecentSet;
-use aldis_apps::route_flow::{Answer, IN_FLIGHT, Key, Maintenance, Planner};
+use aldis_apps::route_flow::{IN_FLIGHT, Key, Maintenance, Planner, RouteAnswer};
 use aldis_apps::routing::{
-    Change, Engine, Flow, FlowSpread, Graph, LinkWeight, Node, Routes, Shortest, Widest,
+    Engine, FlowHash, FlowSpread, Graph, GraphChange, LinkWeight, Node, Routes, Shortest, Widest,
 };
 use aldis_apps::spanning::Forest;
 use aldis_control::Time;
@@ -58,7 +58,7 @@ fn main() {
 
 struct Bench {
     name: &'static str,
-    changes: Vec<Change>,
+    changes: Vec<GraphChange>,
     graph: Arc<Graph>,
     links: Vec<[SwitchPort; 2]>,
 }
@@ -112,7 +112,7 @@ impl Bench {
 
     /// Without one of its links, another for each `at`.
     fn without(&self, at: usize) -> Graph {
-        let cut = self.links[at * self.links.len() / CUTS].map(|from| Change::NoLink { from });
+        let cut = self.links[at * self.links.len() / CUTS].map(|from| GraphChange::NoLink { from });
         self.graph.with(&cut)
     }
 
@@ -124,7 +124,7 @@ impl Bench {
                 path.clear();
                 let (from, to) =
                     (nodes[at * 7919 % nodes.len()], nodes[at * 104_729 % nodes.len()]);
-                black_box(routes.path(from, to, Flow(at as u64), &mut path));
+                black_box(routes.path(from, to, FlowHash(at as u64), &mut path));
             }
         });
         whole * 1000.0 / PATHS as f64
@@ -150,7 +150,7 @@ impl Bench {
                             [at, !at].map(|at| MacAddr::from_u64(at as u64 & 0xff_ffff));
                         let key = Key { src, dst, vlan: Key::UNTAGGED };
                         let answer = planner.answer(now, (&routes, 1), key, (from, to));
-                        if let Answer::Install { rules, .. } = black_box(answer) {
+                        if let RouteAnswer::Install { rules, .. } = black_box(answer) {
                             black_box(maintenance.installed(key, (from, to), rules));
                         }
                     }

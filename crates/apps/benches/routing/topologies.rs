@@ -1,7 +1,7 @@
 //! The networks whose routes are measured.
 
 use aldis_apps::SwitchPort;
-use aldis_apps::routing::{Change, Metric};
+use aldis_apps::routing::{GraphChange, Metric};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
@@ -14,14 +14,14 @@ const FAT: u64 = 32;
 /// Puts together what was found out about a network.
 #[derive(Default)]
 struct FoundNetwork {
-    changes: Vec<Change>,
+    changes: Vec<GraphChange>,
     ports: Vec<u32>,
     random: u64,
 }
 
 impl FoundNetwork {
     fn of(switches: u64) -> FoundNetwork {
-        let changes = (1..=switches).map(|dpid| Change::SwitchUp(DatapathId(dpid))).collect();
+        let changes = (1..=switches).map(|dpid| GraphChange::SwitchUp(DatapathId(dpid))).collect();
         let ports = vec![0; switches as usize + 1];
         FoundNetwork { changes, ports, random: 0x9e37_79b9_7f4a_7c15 }
     }
@@ -36,7 +36,7 @@ impl FoundNetwork {
             SwitchPort::of(DatapathId(dpid), PortNo(self.ports[dpid as usize]))
         });
         let both = [(from, to), (to, from)];
-        self.changes.extend(both.map(|(from, to)| Change::Link { from, to, metric }));
+        self.changes.extend(both.map(|(from, to)| GraphChange::Link { from, to, metric }));
     }
 
     fn draw(&mut self, below: usize) -> usize {
@@ -48,7 +48,7 @@ impl FoundNetwork {
 }
 
 /// Every switch is linked to earlier ones, to those with many links rather than to others.
-pub(crate) fn grown(switches: u64) -> Vec<Change> {
+pub(crate) fn grown(switches: u64) -> Vec<GraphChange> {
     let mut builder = FoundNetwork::of(switches);
     // Each switch as often as it has links.
     let mut drawn = vec![1, 2];
@@ -71,7 +71,7 @@ pub(crate) fn grown(switches: u64) -> Vec<Change> {
 
 /// Three layers of 32-port switches: 32 pods of 16 edge and 16 aggregation switches, and 256 core
 /// switches.
-pub(crate) fn fat_tree() -> Vec<Change> {
+pub(crate) fn fat_tree() -> Vec<GraphChange> {
     let half = FAT / 2;
     let (edge, aggregation, core) = (1, FAT * half + 1, 2 * FAT * half + 1);
     let mut builder = FoundNetwork::of(FAT * FAT + half * half);

@@ -164,7 +164,7 @@ fn rules_are_for_their_switches() {
 
 fn question(host: u8) -> Vec<u8> {
     let mac = [2, 0, 0, 0, 0, host];
-    let message = arp::Message::request(mac, [10, 0, 0, host].into(), [10, 0, 0, 9].into());
+    let message = arp::ArpMessage::request(mac, [10, 0, 0, host].into(), [10, 0, 0, 9].into());
     let head = ethernet::header(ethernet::BROADCAST, mac, ethertype::ARP);
     [&head[..], &message.to_bytes()].concat()
 }

@@ -15,7 +15,7 @@ use std::time::Duration;
 use aldis_control::{SwitchPort, Time};
 use aldis_wire::MacAddr;
 
-use super::probe::Probe;
+use super::probe::HostProbe;
 
 /// A switch that is away for longer is another one. Open vSwitch tries again every eight seconds at
 /// the least.
@@ -28,26 +28,26 @@ const ABSENT_MAX: usize = 4096;
 /// Probes of hosts, by the ports where they were.
 #[derive(Debug, Default)]
 pub(super) struct Absent {
-    ports: BTreeMap<SwitchPort, Port>,
+    ports: BTreeMap<SwitchPort, AbsentPort>,
     hosts: usize,
 }
 
 #[derive(Debug)]
-struct Port {
+struct AbsentPort {
     mac: MacAddr,
     since: Time,
-    probes: Vec<Probe>,
+    probes: Vec<HostProbe>,
 }
 
 impl Absent {
     /// A switch is gone, with these hosts, each behind a port with this address.
-    pub(super) fn leave(&mut self, now: Time, hosts: impl Iterator<Item = (MacAddr, Probe)>) {
+    pub(super) fn leave(&mut self, now: Time, hosts: impl Iterator<Item = (MacAddr, HostProbe)>) {
         if self.hosts >= ABSENT_MAX {
             self.ports.retain(|_, port| now.since(port.since) < RETURNS_WITHIN);
             self.hosts = self.ports.values().map(|port| port.probes.len()).sum();
         }
         for (mac, probe) in hosts.take(ABSENT_MAX.saturating_sub(self.hosts)) {
-            let anew = || Port { mac, since: now, probes: Vec::new() };
+            let anew = || AbsentPort { mac, since: now, probes: Vec::new() };
             let port = self.ports.entry(probe.at).or_insert_with(anew);
             if (port.mac, port.since) != (mac, now) {
                 self.hosts -= port.probes.len();
@@ -60,7 +60,7 @@ impl Absent {
 
     /// It is known what a port with this address leads to; where that is no switch of ours, the
     /// hosts that may be there again are to be asked.
-    pub(super) fn back(&mut self, now: Time, at: SwitchPort, mac: MacAddr) -> Vec<Probe> {
+    pub(super) fn back(&mut self, now: Time, at: SwitchPort, mac: MacAddr) -> Vec<HostProbe> {
         let Some(port) = self.ports.remove(&at) else { return Vec::new() };
         self.hosts -= port.probes.len();
         let is_same = port.mac == mac && now.since(port.since) < RETURNS_WITHIN;
@@ -75,9 +75,9 @@ mod tests {
 
     const MAC: MacAddr = MacAddr([6, 0, 0, 0, 0, 1]);
 
-    fn probe(port: u32, host: u64) -> Probe {
+    fn probe(port: u32, host: u64) -> HostProbe {
         let id = Identity { mac: MacAddr::from_u64(host), vlan: 0 };
-        Probe { at: SwitchPort::new(1, port), id, ip: [10, 0, 0, 1].into() }
+        HostProbe { at: SwitchPort::new(1, port), id, ip: [10, 0, 0, 1].into() }
     }
 
     fn back(absent: &mut Absent, now: Time, port: u32, mac: MacAddr) -> usize {

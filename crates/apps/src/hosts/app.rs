@@ -13,17 +13,17 @@ use aldis_wire::msg::{PacketOut, PortNo};
 use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
 
 use crate::exact_cache::ExactCache;
-use crate::recent_set::{RecentSet, Verdict};
+use crate::recent_set::{Recency, RecentSet};
 use crate::send::send_out;
-use crate::topology::{self, Map, Search, SearchReport, Switch};
+use crate::topology::{self, Map, MapSwitch, Search, SearchReport};
 
 use super::host::{Host, Identity};
-use super::move_check::{Claim, Subject};
+use super::move_check::{MoveClaim, Subject};
 use super::observation::{Observation, plain_sender};
 use super::probe::PROBER;
 use super::publisher::{HostPublisher, HostReport};
 use super::table::{BATCH as AT_ONCE, Hosts, seconds};
-use super::tracker::{Config, Effect, Gone};
+use super::tracker::{Effect, Gone, HostsConfig};
 
 /// For how long a worker does not say the same thing again: by then it was published, if it is
 /// believed.
@@ -55,7 +55,7 @@ const SWITCH_NEWCOMERS_AT_ONCE: u32 = 8;
 /// The application: one instance for each worker.
 #[derive(Debug)]
 pub struct HostTracker {
-    config: Config,
+    config: HostsConfig,
     said: RecentSet,
     shown: RecentSet,
     newcomers: RecentSet,
@@ -95,7 +95,7 @@ impl<'b> Block<'b> {
 
 impl HostTracker {
     /// An instance; those of other workers get the same settings.
-    pub fn new(config: Config) -> HostTracker {
+    pub fn new(config: HostsConfig) -> HostTracker {
         HostTracker {
             config,
             said: RecentSet::new(SAID_MAX, SAID_FOR),
@@ -110,7 +110,7 @@ impl HostTracker {
     /// port is not known yet. With more of them than a worker remembers at once, some are not told.
     fn report_doubtful(&self, now: Time, observation: Observation, out: &mut Output) {
         let Observation { id, at, ip, router } = observation;
-        if self.said.note(now, self.said.hash((id, at, ip, router))) == Verdict::New {
+        if self.said.note(now, self.said.hash((id, at, ip, router))) == Recency::New {
             let _ = out.report::<Hosts>(HostReport { now, observation });
         }
     }
@@ -118,7 +118,7 @@ impl HostTracker {
     /// Reports an observation that is news, and that its port shows a host.
     fn report(&self, now: Time, map: &Map, observation: Observation, out: &mut Output) {
         let Observation { id, at, ip, router } = observation;
-        if self.said.note(now, self.said.hash((id, at, ip, router))) == Verdict::Known {
+        if self.said.note(now, self.said.hash((id, at, ip, router))) == Recency::Known {
             return;
         }
         // Where there is no room, the host is seen again.
@@ -133,7 +133,7 @@ impl HostTracker {
             Some(_) => &self.said,
             None => return,
         };
-        if set.note(now, set.hash(at)) != Verdict::Known {
+        if set.note(now, set.hash(at)) != Recency::Known {
             let _ = out.report::<Search>(SearchReport::host_shown(now, at));
         }
     }
@@ -217,7 +217,7 @@ impl HostTracker {
         } else if count >= NEWCOMERS_AT_ONCE {
             return false;
         }
-        let is_new = |hash| self.newcomers.note(now, hash) != Verdict::Known;
+        let is_new = |hash| self.newcomers.note(now, hash) != Recency::Known;
         let of_switch = (at.dpid, self.newcome.1 % SWITCH_NEWCOMERS_AT_ONCE);
         let admits = is_new(self.newcomers.hash(at)) && is_new(self.newcomers.hash(of_switch));
         self.newcome.1 += u32::from(admits);
@@ -233,7 +233,7 @@ pub(crate) struct Edges<'m> {
     /// Whether hosts may be at a port that the map does not have.
     unknown: bool,
     dpid: Option<DatapathId>,
-    switch: Option<&'m Switch>,
+    switch: Option<&'m MapSwitch>,
     /// A bit for each port below 64 that was looked at, and one where hosts may be there.
     looked: u64,
     edges: u64,
@@ -289,14 +289,14 @@ impl<'m> Edges<'m> {
 /// the port leads to, for a broadcast comes in by links too, unless it cannot be where it was any
 /// more.
 fn may_have_moved(host: &Host, to: SwitchPort, map: &Map) -> bool {
-    let known = |port: &topology::Port| port.known;
+    let known = |port: &topology::MapPort| port.known;
     let stays = || !host.is_nowhere() && map.port(host.at()).is_some_and(|port| !port.is_link());
     host.at() == to || !stays() || map.port(to).is_some_and(known)
 }
 
 /// The warning about a claim that is not believed.
-fn refusal(claim: &Claim) -> String {
-    let Claim { what, by, at } = claim;
+fn refusal(claim: &MoveClaim) -> String {
+    let MoveClaim { what, by, at } = claim;
     match what {
         Subject::Place(id) => format!(
             "hosts: {id:?} says to be at {at}, and is not believed: it answers elsewhere, or cannot be asked"

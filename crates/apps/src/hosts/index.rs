@@ -97,8 +97,8 @@ impl Index {
 
     /// Where a hash is looked for. Starts to bring what is known of it.
     #[inline]
-    pub(super) fn ask_for(&self, hash: Hash) -> Page<'_> {
-        let page = Page(self.words.page(self.page_of(hash)));
+    pub(super) fn ask_for(&self, hash: Hash) -> IndexPage<'_> {
+        let page = IndexPage(self.words.page(self.page_of(hash)));
         prefetch(&page.0[hash.slot()]);
         page
     }
@@ -106,7 +106,7 @@ impl Index {
     /// The number with this hash of which `is` holds.
     #[inline]
     pub(super) fn find(&self, hash: Hash, is: impl Fn(u32) -> bool) -> Option<u32> {
-        Page(self.words.page(self.page_of(hash))).find(hash, is)
+        IndexPage(self.words.page(self.page_of(hash))).find(hash, is)
     }
 
     /// Adds a number that is not there under this hash yet; false where there is no room for it.
@@ -162,9 +162,9 @@ impl Index {
 
 /// A page of an index.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Page<'i>(&'i [u64; SLOTS]);
+pub(super) struct IndexPage<'i>(&'i [u64; SLOTS]);
 
-impl Page<'_> {
+impl IndexPage<'_> {
     /// The first number that has this hash, which is the one looked for but in one of a thousand
     /// cases.
     #[inline]

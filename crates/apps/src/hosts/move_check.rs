@@ -49,7 +49,7 @@ pub enum Subject {
 
 /// The host that claims it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Claim {
+pub struct MoveClaim {
     /// What.
     pub what: Subject,
     /// The host, as it says.
@@ -59,7 +59,7 @@ pub struct Claim {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum State {
+enum MoveState {
     /// So many questions were sent.
     Probing(u8),
     Refused,
@@ -67,8 +67,8 @@ enum State {
 
 #[derive(Clone, Copy, Debug)]
 struct MoveCheck {
-    claim: Claim,
-    state: State,
+    claim: MoveClaim,
+    state: MoveState,
     /// When it goes on by itself.
     due: Time,
 }
@@ -88,11 +88,11 @@ pub(super) enum Decision {
 
 /// What time brings.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Due {
+pub(super) enum MoveDue {
     /// Ask again.
-    Probe(Claim),
+    Probe(MoveClaim),
     /// The old place was silent.
-    Granted(Claim),
+    Granted(MoveClaim),
 }
 
 /// All move checks.
@@ -101,16 +101,16 @@ pub(super) struct MoveChecks(BTreeMap<Subject, MoveCheck>);
 
 impl MoveChecks {
     /// A host claims something. `Probe` opens a move check: the first probe is counted already.
-    pub(super) fn claim(&mut self, now: Time, claim: Claim) -> Decision {
+    pub(super) fn claim(&mut self, now: Time, claim: MoveClaim) -> Decision {
         match self.0.get(&claim.what).map(|move_check| move_check.state) {
-            Some(State::Probing(_)) => return Decision::Waits,
-            Some(State::Refused) => return Decision::Refused,
+            Some(MoveState::Probing(_)) => return Decision::Waits,
+            Some(MoveState::Refused) => return Decision::Refused,
             None => {}
         }
         if !self.has_room(claim.at) {
             return Decision::Full;
         }
-        let move_check = MoveCheck { claim, state: State::Probing(1), due: now + PROBE_EVERY };
+        let move_check = MoveCheck { claim, state: MoveState::Probing(1), due: now + PROBE_EVERY };
         self.0.insert(claim.what, move_check);
         Decision::Probe
     }
@@ -123,7 +123,7 @@ impl MoveChecks {
         }
         if self.0.len() >= CHECKS_MAX {
             let refused =
-                self.0.iter().filter(|(_, move_check)| move_check.state == State::Refused);
+                self.0.iter().filter(|(_, move_check)| move_check.state == MoveState::Refused);
             let oldest =
                 refused.min_by_key(|(_, move_check)| move_check.due).map(|(&what, _)| what);
             oldest.and_then(|what| self.0.remove(&what));
@@ -132,42 +132,42 @@ impl MoveChecks {
     }
 
     /// The owner showed itself: the claim that is refused by it.
-    pub(super) fn answered(&mut self, now: Time, what: Subject) -> Option<Claim> {
+    pub(super) fn answered(&mut self, now: Time, what: Subject) -> Option<MoveClaim> {
         let move_check = self.0.get_mut(&what)?;
-        if move_check.state == State::Refused {
+        if move_check.state == MoveState::Refused {
             return None;
         }
-        (move_check.state, move_check.due) = (State::Refused, now + REFUSED_FOR);
+        (move_check.state, move_check.due) = (MoveState::Refused, now + REFUSED_FOR);
         Some(move_check.claim)
     }
 
     /// The owner is gone for good, or what was claimed is: the claim that stood.
-    pub(super) fn end(&mut self, what: Subject) -> Option<Claim> {
+    pub(super) fn end(&mut self, what: Subject) -> Option<MoveClaim> {
         let ended = self.0.remove(&what)?;
-        (ended.state != State::Refused).then_some(ended.claim)
+        (ended.state != MoveState::Refused).then_some(ended.claim)
     }
 
     /// The next thing that time has brought.
-    pub(super) fn due(&mut self, now: Time) -> Option<Due> {
+    pub(super) fn due(&mut self, now: Time) -> Option<MoveDue> {
         while let Some((&what, move_check)) =
             self.0.iter_mut().find(|(_, move_check)| move_check.due <= now)
         {
             match move_check.state {
-                State::Probing(times) if times < PROBES => {
+                MoveState::Probing(times) if times < PROBES => {
                     (move_check.state, move_check.due) =
-                        (State::Probing(times + 1), now + PROBE_EVERY);
-                    return Some(Due::Probe(move_check.claim));
+                        (MoveState::Probing(times + 1), now + PROBE_EVERY);
+                    return Some(MoveDue::Probe(move_check.claim));
                 }
-                State::Probing(_) => return self.end(what).map(Due::Granted),
-                State::Refused => self.0.remove(&what),
+                MoveState::Probing(_) => return self.end(what).map(MoveDue::Granted),
+                MoveState::Refused => self.0.remove(&what),
             };
         }
         None
     }
 
     /// The claims that are not decided.
-    pub(super) fn open(&self) -> impl Iterator<Item = Claim> {
-        let open = self.0.values().filter(|move_check| move_check.state != State::Refused);
+    pub(super) fn open(&self) -> impl Iterator<Item = MoveClaim> {
+        let open = self.0.values().filter(|move_check| move_check.state != MoveState::Refused);
         open.map(|move_check| move_check.claim)
     }
 

@@ -28,7 +28,7 @@ pub struct Observation {
 
 /// Why nothing is learnt from a frame.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Refusal {
+pub enum ObservationRefusal {
     /// It is shorter than its header.
     Short,
     /// Its source is a group of hosts, the zero address, or ours.
@@ -48,11 +48,11 @@ pub(super) fn plain_sender(frame: &Ethernet<'_>) -> Option<u64> {
 impl Observation {
     /// What a frame says that came in at `at`.
     #[inline]
-    pub fn of_frame(frame: &[u8], at: SwitchPort) -> Result<Observation, Refusal> {
-        let frame = Ethernet::new(frame).ok_or(Refusal::Short)?;
+    pub fn of_frame(frame: &[u8], at: SwitchPort) -> Result<Observation, ObservationRefusal> {
+        let frame = Ethernet::new(frame).ok_or(ObservationRefusal::Short)?;
         let mac = MacAddr(frame.source());
         if mac.is_group() || mac.to_u64() == 0 || mac == PROBER {
-            return Err(Refusal::Source);
+            return Err(ObservationRefusal::Source);
         }
         if frame.ethertype() == ethertype::IPV4 && frame.vlan().is_none() {
             // Most frames: they claim nothing.
@@ -64,7 +64,7 @@ impl Observation {
     }
 }
 
-fn claim(frame: &Ethernet<'_>) -> Result<(Option<IpAddr>, Option<bool>), Refusal> {
+fn claim(frame: &Ethernet<'_>) -> Result<(Option<IpAddr>, Option<bool>), ObservationRefusal> {
     match frame.ethertype() {
         ethertype::ARP => arp(frame).map(|ip| (ip, None)),
         ethertype::IPV6 => neighbour(frame),
@@ -72,15 +72,15 @@ fn claim(frame: &Ethernet<'_>) -> Result<(Option<IpAddr>, Option<bool>), Refusal
     }
 }
 
-fn arp(frame: &Ethernet<'_>) -> Result<Option<IpAddr>, Refusal> {
+fn arp(frame: &Ethernet<'_>) -> Result<Option<IpAddr>, ObservationRefusal> {
     let Some(arp) = Arp::new(frame.payload()) else { return Ok(None) };
     if arp.sender_mac() != frame.source() {
-        return Err(Refusal::Claim);
+        return Err(ObservationRefusal::Claim);
     }
     Ok(Some(IpAddr::V4(arp.sender_ip())).filter(|&ip| is_host(ip)))
 }
 
-fn neighbour(frame: &Ethernet<'_>) -> Result<(Option<IpAddr>, Option<bool>), Refusal> {
+fn neighbour(frame: &Ethernet<'_>) -> Result<(Option<IpAddr>, Option<bool>), ObservationRefusal> {
     let message = Ipv6::new(frame.payload()).and_then(|ip| match ip.transport() {
         Some((protocol::ICMPV6, bytes)) => {
             icmpv6::Icmpv6::new(bytes)?.neighbour().map(|said| (ip, bytes, said))
@@ -91,10 +91,10 @@ fn neighbour(frame: &Ethernet<'_>) -> Result<(Option<IpAddr>, Option<bool>), Ref
     let is_sound = icmpv6::checksum(ip.source(), ip.destination(), bytes) == 0;
     let of_sender = |mac: Option<[u8; 6]>| mac.is_none_or(|mac| mac == frame.source());
     if ip.hop_limit() != HOPS || !is_sound {
-        return Err(Refusal::Claim);
+        return Err(ObservationRefusal::Claim);
     }
     if !of_sender(said.source_link_layer()) || !of_sender(said.target_link_layer()) {
-        return Err(Refusal::Claim);
+        return Err(ObservationRefusal::Claim);
     }
     let claims = if said.is_advertisement() { said.target() } else { ip.source() };
     let router = said.is_advertisement().then_some(said.from_router());
@@ -110,21 +110,29 @@ fn is_host(ip: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use aldis_packet::{arp::Message, ethernet, ipv6, neighbour};
+    use aldis_packet::{arp::ArpMessage, ethernet, ipv6, neighbour};
     use core::net::Ipv6Addr;
 
     const AT: SwitchPort = SwitchPort::new(1, 2);
     const HOST: [u8; 6] = [2, 0, 0, 0, 0, 1];
     const OTHER: [u8; 6] = [2, 0, 0, 0, 0, 2];
 
-    fn said(source: [u8; 6], ethertype: u16, payload: &[u8]) -> Result<Observation, Refusal> {
+    fn said(
+        source: [u8; 6],
+        ethertype: u16,
+        payload: &[u8],
+    ) -> Result<Observation, ObservationRefusal> {
         let head = ethernet::header(ethernet::BROADCAST, source, ethertype);
         Observation::of_frame(&[&head[..], payload].concat(), AT)
     }
 
-    fn advertises(sender: [u8; 6], target_mac: [u8; 6], hops: u8) -> Result<Observation, Refusal> {
+    fn advertises(
+        sender: [u8; 6],
+        target_mac: [u8; 6],
+        hops: u8,
+    ) -> Result<Observation, ObservationRefusal> {
         let (from, to) = (Ipv6Addr::from([0xfe; 16]), Ipv6Addr::from([0xff; 16]));
-        let message = neighbour::Message {
+        let message = neighbour::NeighbourMessage {
             advertises: Some((true, true, true)),
             target: from,
             mac: target_mac,
@@ -135,12 +143,12 @@ mod tests {
 
     #[test]
     fn who_sends_is_seen_and_what_is_claimed_by_arp() {
-        let asks = Message::request(HOST, [10, 0, 0, 1].into(), [10, 0, 0, 2].into()).to_bytes();
+        let asks = ArpMessage::request(HOST, [10, 0, 0, 1].into(), [10, 0, 0, 2].into()).to_bytes();
         let seen = said(HOST, ethertype::ARP, &asks).unwrap();
         assert_eq!((seen.id.mac.0, seen.id.vlan, seen.at), (HOST, 0, AT));
         assert_eq!(seen.ip, Some(IpAddr::from([10, 0, 0, 1])));
-        assert_eq!(said(OTHER, ethertype::ARP, &asks), Err(Refusal::Claim));
-        let probes = Message::request(HOST, [0; 4].into(), [10, 0, 0, 2].into()).to_bytes();
+        assert_eq!(said(OTHER, ethertype::ARP, &asks), Err(ObservationRefusal::Claim));
+        let probes = ArpMessage::request(HOST, [0; 4].into(), [10, 0, 0, 2].into()).to_bytes();
         assert_eq!(said(HOST, ethertype::ARP, &probes).unwrap().ip, None);
         assert_eq!(said(HOST, ethertype::IPV4, &[0x45; 60]).unwrap().ip, None);
     }
@@ -149,14 +157,14 @@ mod tests {
     fn an_advertisement_is_believed_of_its_sender_and_from_nearby() {
         let seen = advertises(HOST, HOST, 255).unwrap();
         assert_eq!((seen.ip, seen.router), (Some(IpAddr::from([0xfe; 16])), Some(true)));
-        assert_eq!(advertises(HOST, OTHER, 255), Err(Refusal::Claim));
-        assert_eq!(advertises(HOST, HOST, 254), Err(Refusal::Claim));
+        assert_eq!(advertises(HOST, OTHER, 255), Err(ObservationRefusal::Claim));
+        assert_eq!(advertises(HOST, HOST, 254), Err(ObservationRefusal::Claim));
     }
 
     #[test]
     fn groups_nobody_and_cut_frames_are_no_hosts() {
-        assert_eq!(said([3, 0, 0, 0, 0, 1], ethertype::IPV4, &[]), Err(Refusal::Source));
-        assert_eq!(said([0; 6], ethertype::IPV4, &[]), Err(Refusal::Source));
-        assert_eq!(Observation::of_frame(&[2; 13], AT), Err(Refusal::Short));
+        assert_eq!(said([3, 0, 0, 0, 0, 1], ethertype::IPV4, &[]), Err(ObservationRefusal::Source));
+        assert_eq!(said([0; 6], ethertype::IPV4, &[]), Err(ObservationRefusal::Source));
+        assert_eq!(Observation::of_frame(&[2; 13], AT), Err(ObservationRefusal::Short));
     }
 }

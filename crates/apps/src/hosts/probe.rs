@@ -17,7 +17,7 @@ const PROBER_IPV6: Ipv6Addr = Ipv6Addr::new(0xfe80, 0, 0, 0, 0x00a1, 0xd1ff, 0xf
 
 /// A probe to be sent out of a port.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Probe {
+pub struct HostProbe {
     /// The port.
     pub at: SwitchPort,
     /// The host that was last seen there.
@@ -26,7 +26,7 @@ pub struct Probe {
     pub ip: IpAddr,
 }
 
-impl Probe {
+impl HostProbe {
     /// The frame: an ARP probe (RFC 5227 §2.1.1), which leaves no trace in any cache, or a
     /// neighbour solicitation, to the host alone.
     pub fn frame(&self) -> Vec<u8> {
@@ -38,10 +38,11 @@ impl Probe {
         match self.ip {
             IpAddr::V4(ip) => {
                 frame.extend(ethertype::ARP.to_be_bytes());
-                frame.extend(arp::Message::request(PROBER.0, [0; 4].into(), ip).to_bytes());
+                frame.extend(arp::ArpMessage::request(PROBER.0, [0; 4].into(), ip).to_bytes());
             }
             IpAddr::V6(target) => {
-                let message = neighbour::Message { advertises: None, target, mac: PROBER.0 };
+                let message =
+                    neighbour::NeighbourMessage { advertises: None, target, mac: PROBER.0 };
                 let between = (PROBER_IPV6, target);
                 frame.extend(ethertype::IPV6.to_be_bytes());
                 frame.extend(ipv6::header(neighbour::LEN as u16, protocol::ICMPV6, 255, between));
@@ -61,7 +62,7 @@ mod tests {
     #[test]
     fn a_host_is_asked_in_its_vlan_by_arp_or_neighbour_discovery() {
         let id = Identity { mac: MacAddr::from_u64(0x0200_0000_0007), vlan: 42 };
-        let probe = |ip| Probe { at: SwitchPort::new(1, 1), id, ip }.frame();
+        let probe = |ip| HostProbe { at: SwitchPort::new(1, 1), id, ip }.frame();
         let bytes = probe([10, 0, 0, 7].into());
         let frame = Ethernet::new(&bytes).unwrap();
         assert_eq!(

@@ -7,13 +7,13 @@ use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 
 use crate::log::Log;
-use crate::topology::{Change, Map, Port};
+use crate::topology::{Map, MapChange, MapPort};
 
 use super::absent::Absent;
 use super::observation::Observation;
 use super::pending::{Pending, is_fresh};
 use super::table::Hosts;
-use super::tracker::{Config, Effect, PortState, Tracker};
+use super::tracker::{Effect, HostsConfig, PortState, Tracker};
 
 /// What a worker reports: a host was seen, and when.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -37,7 +37,7 @@ pub(super) struct HostPublisher {
 }
 
 impl HostPublisher {
-    pub(super) fn new(config: Config) -> HostPublisher {
+    pub(super) fn new(config: HostsConfig) -> HostPublisher {
         let (tracker, map, absent) = (Tracker::new(config), Map::default(), Absent::default());
         HostPublisher { tracker, map, pending: Pending::default(), absent, changes: Log::default() }
     }
@@ -47,7 +47,7 @@ impl HostPublisher {
         let (mut again, mut some_went_down) = (Vec::new(), false);
         for change in map.changes_since(&old) {
             match change {
-                Change::Port { at, before, now: is } => {
+                MapChange::Port { at, before, now: is } => {
                     if went_down(before, is) {
                         some_went_down = true;
                         self.tracker.port(now, at, PortState::Down, effects);
@@ -60,8 +60,8 @@ impl HostPublisher {
                     }
                     self.pending.take_port(at, &mut again);
                 }
-                Change::SwitchDown(dpid) => self.leave(now, dpid, &old, effects),
-                Change::SwitchUp(switch) => {
+                MapChange::SwitchDown(dpid) => self.leave(now, dpid, &old, effects),
+                MapChange::SwitchUp(switch) => {
                     let local = SwitchPort::of(switch.dpid, PortNo::LOCAL);
                     self.pending.take_port(local, &mut again);
                 }
@@ -101,7 +101,7 @@ impl HostPublisher {
         let Observation { id, at, .. } = *observation;
         let Some(switch) = self.map.switch(at.dpid) else { return false };
         let is_clear =
-            |port: &Port| port.known || port.is_link() || !self.tracker.is_elsewhere(id, at);
+            |port: &MapPort| port.known || port.is_link() || !self.tracker.is_elsewhere(id, at);
         at.port == PortNo::LOCAL || switch.port(at.port).is_some_and(is_clear)
     }
 
@@ -118,7 +118,7 @@ impl HostPublisher {
         &mut self,
         now: Time,
         at: SwitchPort,
-        port: &Port,
+        port: &MapPort,
         effects: &mut Vec<Effect>,
     ) {
         let asks = self.absent.back(now, at, port.mac);
@@ -130,7 +130,7 @@ impl HostPublisher {
 
 /// Whether a port went down, though it may be up again: it lost what makes a port settle, and no
 /// link, or is another.
-fn went_down(before: Option<&Port>, now: Option<&Port>) -> bool {
+fn went_down(before: Option<&MapPort>, now: Option<&MapPort>) -> bool {
     match (before, now) {
         (None, _) => false,
         (Some(_), None) => true,
@@ -143,7 +143,7 @@ fn went_down(before: Option<&Port>, now: Option<&Port>) -> bool {
 }
 
 /// What a port is to hosts. Behind a switch that is not ours there may be some.
-fn state(port: Option<&Port>) -> PortState {
+fn state(port: Option<&MapPort>) -> PortState {
     match port {
         None => PortState::Down,
         Some(port) if port.is_link() => PortState::Link,

@@ -6,7 +6,7 @@ use std::time::Duration;
 use aldis_control::{SwitchPort, Time};
 use aldis_wire::MacAddr;
 
-use super::{Config, Hosts, Identity, Observation, PortState, Tracker};
+use super::{Hosts, HostsConfig, Identity, Observation, PortState, Tracker};
 use crate::learning_switch::Seed;
 
 /// So many seconds after the start.
@@ -43,7 +43,7 @@ pub(crate) fn network() -> Hosts {
 }
 
 fn tracker() -> Tracker {
-    let mut tracker = Tracker::new(Config::new(Seed::new([7; 16])));
+    let mut tracker = Tracker::new(HostsConfig::new(Seed::new([7; 16])));
     for host in 0..8 {
         let router = match host {
             7 => Some(true),

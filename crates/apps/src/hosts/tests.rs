@@ -17,8 +17,10 @@ use crate::testing::random::Random;
 const HERE: SwitchPort = SwitchPort::new(1, 1);
 const THERE: SwitchPort = SwitchPort::new(2, 5);
 
-fn config() -> Config {
-    Config::new(Seed::new(*b"\x1b\x8f\x35\xd2\x6c\xe0\x47\xa9\x53\xf1\x0d\x96\x7e\x2b\xc4\x68"))
+fn config() -> HostsConfig {
+    HostsConfig::new(Seed::new(
+        *b"\x1b\x8f\x35\xd2\x6c\xe0\x47\xa9\x53\xf1\x0d\x96\x7e\x2b\xc4\x68",
+    ))
 }
 
 fn at(ms: u64) -> Time {
@@ -42,14 +44,14 @@ fn says(host: u64, at: SwitchPort, ip: IpAddr) -> Observation {
 }
 
 /// A tracker with what it said.
-struct Lab {
+struct HostLab {
     tracker: Tracker,
     said: Vec<Effect>,
 }
 
-impl Lab {
-    fn new(config: Config) -> Lab {
-        Lab { tracker: Tracker::new(config), said: Vec::new() }
+impl HostLab {
+    fn new(config: HostsConfig) -> HostLab {
+        HostLab { tracker: Tracker::new(config), said: Vec::new() }
     }
 
     fn see(&mut self, ms: u64, observation: Observation) -> Vec<Effect> {
@@ -78,7 +80,7 @@ impl Lab {
 
 #[test]
 fn a_host_is_found_by_all_it_is_known_by() {
-    let mut lab = Lab::new(config());
+    let mut lab = HostLab::new(config());
     let learnt = [Effect::New(id(1), HERE), Effect::Learnt(id(1), ip(1))];
     assert_eq!(lab.see(5000, says(1, HERE, ip(1))), learnt);
     lab.see(6000, Observation { id: Identity { vlan: 7, ..id(1) }, ..says(1, THERE, ip(1)) });
@@ -92,7 +94,7 @@ fn a_host_is_found_by_all_it_is_known_by() {
 
 #[test]
 fn workers_report_what_is_news_only() {
-    let mut lab = Lab::new(config());
+    let mut lab = HostLab::new(config());
     lab.see(1000, says(1, HERE, ip(1)));
     let hosts = lab.tracker.hosts();
     assert!(!hosts.is_news(&says(1, HERE, ip(1)), at(2000)));
@@ -103,7 +105,7 @@ fn workers_report_what_is_news_only() {
 
 #[test]
 fn nothing_is_learnt_on_links() {
-    let mut lab = Lab::new(config());
+    let mut lab = HostLab::new(config());
     lab.see(0, says(1, HERE, ip(1)));
     let gone = [Effect::Gone(id(1), HERE, Gone::Link)];
     assert_eq!(lab.port(1, HERE, PortState::Link), gone);
@@ -115,7 +117,7 @@ fn nothing_is_learnt_on_links() {
 
 #[test]
 fn a_host_whose_port_went_down_moves_at_once() {
-    let mut lab = Lab::new(config());
+    let mut lab = HostLab::new(config());
     lab.see(0, says(1, HERE, ip(1)));
     lab.port(10, HERE, PortState::Down);
     let moved = [Effect::Moved { id: id(1), from: HERE, to: THERE }];
@@ -127,7 +129,7 @@ fn a_host_whose_port_went_down_moves_at_once() {
 
 #[test]
 fn a_host_whose_port_went_down_is_nowhere_until_it_is_seen() {
-    let mut lab = Lab::new(config());
+    let mut lab = HostLab::new(config());
     (1..100).for_each(|host| drop(lab.see(0, says(host, HERE, ip(host)))));
     lab.see(0, says(200, THERE, ip(200)));
     lab.tracker.publish(at(0));
@@ -152,7 +154,7 @@ fn a_host_whose_port_went_down_is_nowhere_until_it_is_seen() {
 
 #[test]
 fn a_port_that_goes_down_decides_a_move_check() {
-    let mut lab = Lab::new(config());
+    let mut lab = HostLab::new(config());
     lab.see(0, says(1, HERE, ip(1)));
     assert!(matches!(lab.see(10, seen(1, THERE))[..], [Effect::Probe(_)]));
     let moved = [Effect::Moved { id: id(1), from: HERE, to: THERE }];
@@ -163,7 +165,7 @@ fn a_port_that_goes_down_decides_a_move_check() {
 
 #[test]
 fn the_hosts_of_a_switch_that_is_gone_are_forgotten() {
-    let mut lab = Lab::new(config());
+    let mut lab = HostLab::new(config());
     let (beside, own) = (SwitchPort::new(1, 7), SwitchPort::of(DatapathId(1), PortNo::LOCAL));
     let all = [(1, HERE), (2, beside), (3, own), (4, THERE)];
     for (host, place) in all {
@@ -182,9 +184,9 @@ fn the_hosts_of_a_switch_that_is_gone_are_forgotten() {
 
 #[test]
 fn a_host_that_does_not_answer_any_more_has_moved() {
-    let mut lab = Lab::new(config());
+    let mut lab = HostLab::new(config());
     lab.see(0, says(1, HERE, ip(1)));
-    let probe = Effect::Probe(Probe { at: HERE, id: id(1), ip: ip(1) });
+    let probe = Effect::Probe(HostProbe { at: HERE, id: id(1), ip: ip(1) });
     assert_eq!(lab.see(10, seen(1, THERE)), [probe]);
     assert_eq!(lab.see(20, seen(1, THERE)), []);
     assert_eq!((lab.tick(129), lab.tick(130), lab.tick(250)), (vec![], vec![probe], vec![probe]));
@@ -195,10 +197,10 @@ fn a_host_that_does_not_answer_any_more_has_moved() {
 
 #[test]
 fn a_host_that_answers_where_it_was_has_not() {
-    let mut lab = Lab::new(config());
+    let mut lab = HostLab::new(config());
     lab.see(0, says(1, HERE, ip(1)));
     lab.see(10, seen(1, THERE));
-    let claim = Claim { what: Subject::Place(id(1)), by: id(1), at: THERE };
+    let claim = MoveClaim { what: Subject::Place(id(1)), by: id(1), at: THERE };
     assert_eq!(lab.see(20, says(1, HERE, ip(1))), [Effect::Refused(claim)]);
     assert_eq!(lab.see(30, seen(1, THERE)), []);
     assert_eq!((lab.tick(9000), lab.place(1)), (vec![], Some(HERE)));
@@ -209,7 +211,7 @@ fn a_host_that_answers_where_it_was_has_not() {
 
 #[test]
 fn a_host_that_cannot_be_asked_stays() {
-    let mut lab = Lab::new(config());
+    let mut lab = HostLab::new(config());
     lab.see(0, seen(1, HERE));
     assert!(matches!(lab.see(10, seen(1, THERE))[..], [Effect::Refused(_)]));
     lab.tick(5000);
@@ -221,12 +223,12 @@ fn a_host_that_cannot_be_asked_stays() {
 
 #[test]
 fn an_address_is_taken_over_from_the_silent_only() {
-    let mut lab = Lab::new(config());
+    let mut lab = HostLab::new(config());
     lab.see(0, says(1, HERE, ip(1)));
     let asked = lab.see(10, says(2, THERE, ip(1)));
     assert_eq!(asked[0], Effect::New(id(2), THERE));
-    assert_eq!(asked[1], Effect::Probe(Probe { at: HERE, id: id(1), ip: ip(1) }));
-    let claim = Claim { what: Subject::Address(ip(1), 0), by: id(2), at: THERE };
+    assert_eq!(asked[1], Effect::Probe(HostProbe { at: HERE, id: id(1), ip: ip(1) }));
+    let claim = MoveClaim { what: Subject::Address(ip(1), 0), by: id(2), at: THERE };
     assert_eq!(lab.see(20, says(1, HERE, ip(1))), [Effect::Refused(claim)]);
     lab.tick(15_000);
     assert_eq!(lab.owner(ip(1)), Some(id(1)));
@@ -238,7 +240,7 @@ fn an_address_is_taken_over_from_the_silent_only() {
 
 #[test]
 fn the_silent_are_forgotten_and_the_oldest_make_room() {
-    let mut lab = Lab::new(Config { hosts_max: 3, port_hosts_max: 2, ..config() });
+    let mut lab = HostLab::new(HostsConfig { hosts_max: 3, port_hosts_max: 2, ..config() });
     lab.see(0, says(1, HERE, ip(1)));
     lab.see(1000, seen(2, HERE));
     assert_eq!(lab.see(2000, seen(3, HERE)), []);
@@ -256,8 +258,8 @@ fn the_silent_are_forgotten_and_the_oldest_make_room() {
 }
 
 /// Fifty switches of ten ports with a host each, in a table with room for four times as many.
-fn honest() -> (Lab, Vec<(u64, SwitchPort)>) {
-    let mut lab = Lab::new(Config { hosts_max: 2000, ..config() });
+fn honest() -> (HostLab, Vec<(u64, SwitchPort)>) {
+    let mut lab = HostLab::new(HostsConfig { hosts_max: 2000, ..config() });
     let place = |host: u64| (host, SwitchPort::new(1 + host / 10, 1 + (host % 10) as u32));
     let hosts: Vec<_> = (0..500).map(place).collect();
     hosts.iter().for_each(|&(host, at)| drop(lab.see(0, says(host, at, ip(host)))));
@@ -265,7 +267,7 @@ fn honest() -> (Lab, Vec<(u64, SwitchPort)>) {
 }
 
 /// Whether all of them are where they are, and what was evicted besides them is told.
-fn all_stay(lab: &Lab, hosts: &[(u64, SwitchPort)]) -> bool {
+fn all_stay(lab: &HostLab, hosts: &[(u64, SwitchPort)]) -> bool {
     let stays = |&(host, at): &(u64, SwitchPort)| {
         lab.place(host) == Some(at) && lab.owner(ip(host)) == Some(id(host))
     };
@@ -305,11 +307,11 @@ fn a_switch_that_makes_ports_up_pushes_out_its_own_hosts() {
 
 #[test]
 fn the_oldest_of_the_greediest_goes_first() {
-    let mut lab = Lab::new(Config { hosts_max: 4, ..config() });
+    let mut lab = HostLab::new(HostsConfig { hosts_max: 4, ..config() });
     (1..=3).for_each(|host| drop(lab.see(host * 1000, seen(host, HERE))));
     lab.see(4000, seen(4, THERE));
     lab.see(5000, seen(1, HERE));
-    let gone = |lab: &mut Lab, ms, host| match lab.see(ms, seen(host, THERE))[..] {
+    let gone = |lab: &mut HostLab, ms, host| match lab.see(ms, seen(host, THERE))[..] {
         [Effect::Gone(gone, _, Gone::Evicted), Effect::New(..)] => gone,
         ref other => panic!("{other:?}"),
     };
@@ -319,7 +321,7 @@ fn the_oldest_of_the_greediest_goes_first() {
 
 #[test]
 fn a_version_shares_what_did_not_change() {
-    let mut lab = Lab::new(config());
+    let mut lab = HostLab::new(config());
     for host in 0..50_000 {
         lab.see(0, says(host, SwitchPort::new(host / 100, 1), ip(host)));
     }
@@ -345,8 +347,8 @@ fn a_version_shares_what_did_not_change() {
 
 /// An attacker that says, at any port but the victim's and at any time, to be the victim or to have
 /// its address. The victim answers what it is asked, and is silent otherwise.
-fn attack(seed: u64, lie: impl Fn(&mut Random) -> Observation) -> Lab {
-    let (mut random, mut lab) = (Random::new(seed), Lab::new(config()));
+fn attack(seed: u64, lie: impl Fn(&mut Random) -> Observation) -> HostLab {
+    let (mut random, mut lab) = (Random::new(seed), HostLab::new(config()));
     lab.see(0, says(1, HERE, ip(1)));
     let mut now = 1000;
     for _ in 0..60 {
@@ -388,7 +390,7 @@ fn no_host_is_hijacked_by_its_address() {
 
 #[test]
 fn a_port_cannot_open_all_move_checks() {
-    let mut lab = Lab::new(config());
+    let mut lab = HostLab::new(config());
     (0..2000).for_each(|host| drop(lab.see(0, says(host, HERE, ip(host)))));
     (0..1000).for_each(|host| drop(lab.see(10, seen(host, THERE))));
     assert_eq!(lab.tracker.counters().probed, PORT_CHECKS_MAX as u64);
@@ -400,19 +402,19 @@ fn a_port_cannot_open_all_move_checks() {
 
 /// What may happen to a table.
 #[derive(Clone, Debug)]
-enum Step {
+enum HostStep {
     See { host: u64, port: u32, ip: Option<u64> },
     Port { port: u32, state: PortState },
     Pass { ms: u64 },
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = HostStep> {
     let state = prop_oneof![Just(PortState::Edge), Just(PortState::Link), Just(PortState::Down)];
     prop_oneof![
         8 => (0u64..40, 1u32..6, prop::option::of(0u64..40))
-            .prop_map(|(host, port, ip)| Step::See { host, port, ip }),
-        1 => (1u32..6, state).prop_map(|(port, state)| Step::Port { port, state }),
-        1 => (0u64..40_000).prop_map(|ms| Step::Pass { ms }),
+            .prop_map(|(host, port, ip)| HostStep::See { host, port, ip }),
+        1 => (1u32..6, state).prop_map(|(port, state)| HostStep::Port { port, state }),
+        1 => (0u64..40_000).prop_map(|ms| HostStep::Pass { ms }),
     ]
 }
 
@@ -421,14 +423,14 @@ proptest! {
     /// host, no host is behind a link, and the bounds are kept.
     #[test]
     fn the_effects_tell_the_table(steps in prop::collection::vec(step(), 1..400)) {
-        let mut lab = Lab::new(Config { hosts_max: 24, port_hosts_max: 12, ..config() });
+        let mut lab = HostLab::new(HostsConfig { hosts_max: 24, port_hosts_max: 12, ..config() });
         let (mut now, mut places, mut owners) = (0, BTreeMap::new(), BTreeMap::new());
         for step in steps {
             let said = match step {
-                Step::See { host, port, ip: None } => lab.see(now, seen(host, SwitchPort::new(1, port))),
-                Step::See { host, port, ip: Some(of) } => lab.see(now, says(host, SwitchPort::new(1, port), ip(of))),
-                Step::Port { port, state } => lab.port(now, SwitchPort::new(1, port), state),
-                Step::Pass { ms } => {
+                HostStep::See { host, port, ip: None } => lab.see(now, seen(host, SwitchPort::new(1, port))),
+                HostStep::See { host, port, ip: Some(of) } => lab.see(now, says(host, SwitchPort::new(1, port), ip(of))),
+                HostStep::Port { port, state } => lab.port(now, SwitchPort::new(1, port), state),
+                HostStep::Pass { ms } => {
                     now += ms;
                     lab.tick(now)
                 }

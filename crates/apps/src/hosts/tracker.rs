@@ -14,9 +14,9 @@ use crate::learning_switch::Seed;
 use super::host::{Host, Identity};
 use super::index::NUMBER_MAX;
 use super::lru::{LruLinks, LruList};
-use super::move_check::{Claim, Decision, Due, MoveChecks, Subject};
+use super::move_check::{Decision, MoveChecks, MoveClaim, MoveDue, Subject};
 use super::observation::Observation;
-use super::probe::Probe;
+use super::probe::HostProbe;
 use super::shares::Shares;
 use super::table::{Hosts, seconds};
 
@@ -35,7 +35,7 @@ const EPOCHS: u32 = 8;
 
 /// The settings of the table of hosts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Config {
+pub struct HostsConfig {
     /// Spreads hosts over the table: random.
     pub seed: Seed,
     /// Hosts that there is room for; 16,777,214 at most. Where there is no more, one of the switch
@@ -49,12 +49,12 @@ pub struct Config {
     pub ageing: Duration,
 }
 
-impl Config {
+impl HostsConfig {
     /// A million hosts, half of them behind one port, forgotten after five minutes of silence (IEEE
     /// 802.1Q, table 8-7).
-    pub fn new(seed: Seed) -> Config {
+    pub fn new(seed: Seed) -> HostsConfig {
         let ageing = Duration::from_secs(300);
-        Config { seed, hosts_max: 1_000_000, port_hosts_max: 500_000, ageing }
+        HostsConfig { seed, hosts_max: 1_000_000, port_hosts_max: 500_000, ageing }
     }
 }
 
@@ -106,9 +106,9 @@ pub enum Effect {
     /// A host is forgotten.
     Gone(Identity, SwitchPort, Gone),
     /// A host claimed to be one that answered from elsewhere, or to have its address.
-    Refused(Claim),
+    Refused(MoveClaim),
     /// A question is to be sent out of a port.
-    Probe(Probe),
+    Probe(HostProbe),
 }
 
 /// What was done since the start.
@@ -139,7 +139,7 @@ pub struct Counters {
 }
 
 #[derive(Debug, Default)]
-struct Port {
+struct TrackedPort {
     state: PortState,
     /// The hosts behind it, those not seen for longest first.
     hosts: LruList,
@@ -148,14 +148,14 @@ struct Port {
 /// Keeps the table of hosts.
 #[derive(Debug)]
 pub struct Tracker {
-    config: Config,
+    config: HostsConfig,
     hosts: Hosts,
     free: Vec<u32>,
     /// All hosts, those not seen for longest first.
     seen: LruList,
     by_seen: LruLinks,
     by_port: LruLinks,
-    ports: BTreeMap<SwitchPort, Port>,
+    ports: BTreeMap<SwitchPort, TrackedPort>,
     shares: Shares,
     move_checks: MoveChecks,
     counters: Counters,
@@ -165,7 +165,7 @@ pub struct Tracker {
 
 impl Tracker {
     /// An empty table.
-    pub fn new(mut config: Config) -> Tracker {
+    pub fn new(mut config: HostsConfig) -> Tracker {
         config.hosts_max = config.hosts_max.clamp(1, NUMBER_MAX);
         let ageing_s = u32::try_from(config.ageing.as_secs()).unwrap_or(u32::MAX);
         Tracker {
@@ -219,8 +219,8 @@ impl Tracker {
     pub fn tick(&mut self, now: Time, out: &mut Vec<Effect>) {
         while let Some(due) = self.move_checks.due(now) {
             match due {
-                Due::Probe(claim) => self.probe(claim, out),
-                Due::Granted(claim) => self.grant(now, claim, out),
+                MoveDue::Probe(claim) => self.probe(claim, out),
+                MoveDue::Granted(claim) => self.grant(now, claim, out),
             }
         }
         for _ in 0..AGED_AT_ONCE {
@@ -273,13 +273,13 @@ impl Tracker {
     }
 
     /// The hosts of a switch that have an address, each with one of them.
-    pub(super) fn can_be_probed(&self, dpid: DatapathId) -> impl Iterator<Item = Probe> {
+    pub(super) fn can_be_probed(&self, dpid: DatapathId) -> impl Iterator<Item = HostProbe> {
         let ports = self.ports.range(SwitchPort::all_of(dpid));
         let numbers = ports.flat_map(|(_, port)| self.by_port.of(&port.hosts));
         numbers.filter_map(|number| {
             let host = self.hosts.host(number);
             let ip = host.addresses().next()?;
-            Some(Probe { at: host.at(), id: host.id(), ip })
+            Some(HostProbe { at: host.at(), id: host.id(), ip })
         })
     }
 
@@ -318,7 +318,7 @@ impl Tracker {
         if !self.is_elsewhere(observation.id, observation.at) {
             return self.relocate(now, number, observation.at, out);
         }
-        self.check_move(now, Claim { what, by: observation.id, at: observation.at }, out);
+        self.check_move(now, MoveClaim { what, by: observation.id, at: observation.at }, out);
         false
     }
 
@@ -337,7 +337,7 @@ impl Tracker {
             None => self.bind(number, ip, out),
             Some(owner) if owner == number => self.refute(now, what, out),
             Some(owner) => {
-                let claim = Claim { what, by: observation.id, at: observation.at };
+                let claim = MoveClaim { what, by: observation.id, at: observation.at };
                 let owner = self.hosts.host(owner);
                 match self.state(owner.at()) {
                     PortState::Edge if !owner.is_nowhere() => self.check_move(now, claim, out),
@@ -425,7 +425,7 @@ impl Tracker {
 
     /// Takes a host out of the list of its port.
     fn leave(&mut self, number: u32, at: SwitchPort) {
-        if let Some(Port { hosts, .. }) = self.ports.get_mut(&at) {
+        if let Some(TrackedPort { hosts, .. }) = self.ports.get_mut(&at) {
             self.by_port.remove(hosts, number);
             self.shares.port(at, hosts.len() + 1, hosts.len());
         }
@@ -434,7 +434,7 @@ impl Tracker {
 
     /// Forgets a port of which there is nothing to be known.
     fn tidy(&mut self, at: SwitchPort) {
-        let is_idle = |port: &Port| port.hosts.len() == 0 && port.state == PortState::Edge;
+        let is_idle = |port: &TrackedPort| port.hosts.len() == 0 && port.state == PortState::Edge;
         if self.ports.get(&at).is_some_and(is_idle) {
             self.ports.remove(&at);
         }
@@ -453,7 +453,7 @@ impl Tracker {
             self.changed = true;
             self.by_seen.remove(&mut self.seen, number);
             self.by_seen.push(&mut self.seen, number);
-            if let Some(Port { hosts, .. }) = self.ports.get_mut(&at) {
+            if let Some(TrackedPort { hosts, .. }) = self.ports.get_mut(&at) {
                 self.by_port.remove(hosts, number);
                 self.by_port.push(hosts, number);
             }
@@ -494,7 +494,7 @@ impl Tracker {
         }
     }
 
-    fn check_move(&mut self, now: Time, claim: Claim, out: &mut Vec<Effect>) {
+    fn check_move(&mut self, now: Time, claim: MoveClaim, out: &mut Vec<Effect>) {
         match self.move_checks.claim(now, claim) {
             Decision::Probe if self.asks(claim).next().is_some() => {
                 self.counters.probed += 1;
@@ -513,25 +513,25 @@ impl Tracker {
         }
     }
 
-    fn probe(&self, claim: Claim, out: &mut Vec<Effect>) {
+    fn probe(&self, claim: MoveClaim, out: &mut Vec<Effect>) {
         out.extend(self.asks(claim).map(Effect::Probe));
     }
 
     /// What is to be asked about a claim.
-    fn asks(&self, claim: Claim) -> impl Iterator<Item = Probe> {
+    fn asks(&self, claim: MoveClaim) -> impl Iterator<Item = HostProbe> {
         let (owner, only) = match claim.what {
             Subject::Place(id) => (self.hosts.find(id), None),
             Subject::Address(ip, vlan) => (self.hosts.find_ip(ip, vlan), Some(ip)),
         };
         let asks = owner.map(|number| self.hosts.host(number)).into_iter().flat_map(move |host| {
             let by = host.addresses().filter(move |&ip| only.is_none_or(|only| only == ip));
-            by.map(move |ip| Probe { at: host.at(), id: host.id(), ip })
+            by.map(move |ip| HostProbe { at: host.at(), id: host.id(), ip })
         });
         asks.take(ASKED_BY)
     }
 
     /// A claim is not contested any more.
-    fn grant(&mut self, now: Time, claim: Claim, out: &mut Vec<Effect>) {
+    fn grant(&mut self, now: Time, claim: MoveClaim, out: &mut Vec<Effect>) {
         let Some(number) = self.hosts.find(claim.by) else { return };
         if self.state(claim.at) != PortState::Edge {
             return;
@@ -561,14 +561,14 @@ impl Tracker {
             self.hosts.host_mut(number).lose();
             (self.changed, self.publish_at) = (true, Time::START);
         }
-        let at_port = |tracker: &Tracker, claim: &Claim| {
+        let at_port = |tracker: &Tracker, claim: &MoveClaim| {
             match claim.what {
                 Subject::Place(id) => tracker.hosts.by_mac(id.mac, id.vlan),
                 Subject::Address(ip, vlan) => tracker.hosts.by_ip(ip, vlan),
             }
             .is_some_and(|host| host.at() == at)
         };
-        let open: Vec<Claim> =
+        let open: Vec<MoveClaim> =
             self.move_checks.open().filter(|claim| at_port(self, claim)).collect();
         for claim in open {
             self.move_checks.end(claim.what);

@@ -11,15 +11,15 @@ use aldis_wire::msg::{Action, Message, PortNo};
 use crate::hosts::{self, HostTracker};
 use crate::learning_switch::Seed;
 use crate::testing::switch::{TestSwitch, request};
-use crate::topology::{self, Key, Topology};
+use crate::topology::{self, TagKey, Topology};
 use crate::{ArpProxy, DhcpProxy, Hub, NdProxy, dhcp};
 
 fn bench(version: Version) -> TestSwitch {
-    let key = Key::new([5; 32]);
+    let key = TagKey::new([5; 32]);
     let mut bench = TestSwitch::new(version, |app_set| {
         app_set
-            .with(move || Topology::new(topology::Config::default(), key.clone()))
-            .with(|| HostTracker::new(hosts::Config::new(Seed::new([7; 16]))))
+            .with(move || Topology::new(topology::TopologyConfig::default(), key.clone()))
+            .with(|| HostTracker::new(hosts::HostsConfig::new(Seed::new([7; 16]))))
             .with(|| ArpProxy)
             .with(|| NdProxy)
             .with(|| DhcpProxy::new(dhcp::Trust::AnyServer))
@@ -45,7 +45,7 @@ fn mac(host: u8) -> [u8; 6] {
 
 fn asks(host: u8, whom: u8) -> Vec<u8> {
     let message =
-        arp::Message::request(mac(host), [10, 0, 0, host].into(), [10, 0, 0, whom].into());
+        arp::ArpMessage::request(mac(host), [10, 0, 0, host].into(), [10, 0, 0, whom].into());
     let head = ethernet::header(ethernet::BROADCAST, mac(host), ethertype::ARP);
     [&head[..], &message.to_bytes()].concat()
 }

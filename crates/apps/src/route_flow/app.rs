@@ -14,15 +14,15 @@ use aldis_wire::msg::{FlowRemoved, FlowRemovedReason, PacketOut};
 use super::encoder::{Encoder, FRAME_LEN_MAX, Packet};
 use super::maintenance::Maintenance;
 use super::path_log::{PathLog, PathUpdates};
-use super::planner::{Answer, Foreseen, Planner};
-use super::prefetch::{Flow, Known, Prefetch, Seen, key};
+use super::planner::{Foreseen, Planner, RouteAnswer};
+use super::prefetch::{HostFlow, Known, Prefetch, Seen, key};
 use super::rule::{Key, Rule, Style};
 use super::switches::{ConnectedSwitches, Report, SwitchVersion, SwitchesPublisher};
 use super::table_full::TableFull;
 use crate::hosts::{Effect, Host, Hosts, Identity};
-use crate::recent_set::{Tick, Verdict};
+use crate::recent_set::{Recency, Tick};
 use crate::routing::Routes;
-use crate::topology::{Change, Map};
+use crate::topology::{Map, MapChange};
 
 /// Plans and installs paths.
 #[derive(Debug)]
@@ -102,7 +102,7 @@ impl RouteFlow {
             }
             Seen::Flow => prefetch.flow(request.index),
         };
-        let Flow { key, to, hash, first, last, .. } = flow;
+        let HostFlow { key, to, hash, first, last, .. } = flow;
         let from = SwitchPort::of(request.switch.dpid, request.in_port());
         if last.leads_on {
             // It was thought to be there before it was known what the port leads to.
@@ -116,19 +116,20 @@ impl RouteFlow {
         match planner.answer_foreseen(view.now, (view.routes, foreseen), key, (from, to)) {
             // It is flooded on: a copy that cannot be sent on its way yet must not stand for those
             // that come later.
-            Answer::NoWay => return Next::Continue,
-            Answer::Filter => forget(request, out),
-            Answer::Install { release: to, .. } if is_full => {
+            RouteAnswer::NoWay => return Next::Continue,
+            RouteAnswer::Filter => forget(request, out),
+            RouteAnswer::Install { release: to, .. } if is_full => {
                 release(encoder, request, to, view.switches, out);
             }
-            Answer::Install { release: to, .. }
-            | Answer::InFlight { release: to, .. }
-            | Answer::Release(to)
+            RouteAnswer::Install { release: to, .. }
+            | RouteAnswer::InFlight { release: to, .. }
+            | RouteAnswer::Release(to)
                 if doubt.is_copy && was_sent(path_log, request, (to, here), view) =>
             {
                 forget(request, out);
             }
-            Answer::Install { release: to, .. } | Answer::InFlight { release: to, .. }
+            RouteAnswer::Install { release: to, .. }
+            | RouteAnswer::InFlight { release: to, .. }
                 if doubt.no_flow =>
             {
                 release(encoder, request, to, view.switches, out);
@@ -136,12 +137,12 @@ impl RouteFlow {
             _ if !is_full && first.leads_on && is_copy(path_log, request, (to, view)) => {
                 forget(request, out);
             }
-            Answer::InFlight { release: to, since } => {
+            RouteAnswer::InFlight { release: to, since } => {
                 prefetch.in_flight(since, (from, &flow));
                 release(encoder, request, to, view.switches, out);
             }
-            Answer::Release(to) => release(encoder, request, to, view.switches, out),
-            Answer::Install { rules, release } => {
+            RouteAnswer::Release(to) => release(encoder, request, to, view.switches, out),
+            RouteAnswer::Install { rules, release } => {
                 if !install(encoder, request, (&key, rules, release), view.switches, out) {
                     return Next::Continue;
                 }
@@ -276,7 +277,7 @@ impl App for RouteFlow {
         }
         if world.differs::<Map>(before) {
             for change in world.part::<Map>().changes_since(before.part()) {
-                if let Change::Port { at, now: None, .. } = change {
+                if let MapChange::Port { at, now: None, .. } = change {
                     maintenance.forget_port(at, |gone| {
                         encoder.remove(switches, &gone.key, gone.remove, commands)
                     });
@@ -371,7 +372,7 @@ fn is_copy(
 ) -> bool {
     let strays = path_log.strays();
     let hash = strays.hash((view.switches.joined(to.dpid), request.frame));
-    strays.note(view.now, hash) == Verdict::Known
+    strays.note(view.now, hash) == Recency::Known
 }
 
 /// How a switch in hand is spoken to.

@@ -21,7 +21,7 @@ use super::{PathLog, RouteFlow, Style};
 use crate::hosts::{self, HostTracker};
 use crate::learning_switch::Seed;
 use crate::routing::{Routing, Shortest};
-use crate::topology::{self, Map, Peer, State};
+use crate::topology::{self, LinkPeer, LinkState, Map};
 
 const SWITCHES: u64 = 4;
 /// Where each switch has its host, of the same number.
@@ -63,7 +63,7 @@ impl Publisher for Draws {
     }
 }
 
-struct Lab {
+struct RouteLab {
     pipeline: Pipeline,
     world_builder: WorldBuilder,
     world: Arc<World>,
@@ -82,8 +82,8 @@ fn ring(cut: &[u64], gone: &[SwitchPort]) -> Map {
     let switches = (1..=SWITCHES).map(|dpid| {
         let (next, before) = (dpid % SWITCHES + 1, (dpid + SWITCHES - 2) % SWITCHES + 1);
         let link = |at: SwitchPort| {
-            let (state, since, latency_us) = (State::Up, Time::START, 0);
-            Peer { at, state, since, out: true, back: true, slow: false, latency_us }
+            let (state, since, latency_us) = (LinkState::Up, Time::START, 0);
+            LinkPeer { at, state, since, out: true, back: true, slow: false, latency_us }
         };
         let ends = [
             (NEXT, (!cut.contains(&dpid)).then(|| link(SwitchPort::new(next, BEFORE)))),
@@ -91,10 +91,10 @@ fn ring(cut: &[u64], gone: &[SwitchPort]) -> Map {
             (SECOND, None),
             (HOST, None),
         ];
-        let is_there = |(number, link): &(u32, Option<Peer>)| {
+        let is_there = |(number, link): &(u32, Option<LinkPeer>)| {
             (*number >= SECOND || link.is_some()) && !gone.contains(&SwitchPort::new(dpid, *number))
         };
-        let port = |(number, link): (u32, Option<Peer>)| topology::Port {
+        let port = |(number, link): (u32, Option<LinkPeer>)| topology::MapPort {
             number: PortNo(number),
             mac: MacAddr::default(),
             speed_kbps: 0,
@@ -105,21 +105,21 @@ fn ring(cut: &[u64], gone: &[SwitchPort]) -> Map {
         };
         let ports = ends.into_iter().filter(is_there).map(port).collect();
         let (dpid, version, since) = (DatapathId(dpid), version(dpid), Time::START);
-        topology::Switch { dpid, version, since, ports }
+        topology::MapSwitch { dpid, version, since, ports }
     });
     switches.collect()
 }
 
-impl Lab {
+impl RouteLab {
     /// With all switches, links and hosts known.
-    fn new() -> Lab {
+    fn new() -> RouteLab {
         let map = Arc::new(Mutex::new((ring(&[], &[]), true)));
         let (path_log, atlas) = (Arc::new(PathLog::new(100)), Arc::clone(&map));
         let tables = Tables::Guarded;
         let style = Style { idle_timeout_s: 60, priority: 7, cookie: 0xc00c1e, tables };
         let app_set = AppSet::default()
             .with(move || Atlas(Arc::clone(&atlas)))
-            .with(|| HostTracker::new(hosts::Config::new(Seed::new([7; 16]))))
+            .with(|| HostTracker::new(hosts::HostsConfig::new(Seed::new([7; 16]))))
             .with(|| Routing::new(Arc::new(Shortest::default()), false))
             .with(move || RouteFlow::new(style, Arc::clone(&path_log)));
         let pipelines = app_set.build().unwrap();
@@ -134,7 +134,8 @@ impl Lab {
             switches.push(switch);
         }
         let world_builder = pipelines.world_builder();
-        let mut lab = Lab { pipeline, world_builder, world, map, switches, out, now: Time::START };
+        let mut lab =
+            RouteLab { pipeline, world_builder, world, map, switches, out, now: Time::START };
         lab.passes();
         for host in 1..=SWITCHES {
             // A broadcast by each: so it is known where they are.
@@ -299,7 +300,7 @@ fn ports(actions: &[Action]) -> String {
 
 #[test]
 fn the_whole_path_is_installed_last_hop_first_and_the_packet_leaves_at_its_end() {
-    let mut lab = Lab::new();
+    let mut lab = RouteLab::new();
     let path = [
         "path: s2 - for 2 in 2 of 1 → 9",
         "path: s1 - for 2 in 9 of 1 → 1, tells",
@@ -322,7 +323,7 @@ fn the_whole_path_is_installed_last_hop_first_and_the_packet_leaves_at_its_end()
 
 #[test]
 fn what_it_knows_nothing_of_is_left_to_others() {
-    let mut lab = Lab::new();
+    let mut lab = RouteLab::new();
     assert!(lab.asks(1, HOST, frame(1, 0xff)).is_empty());
     assert!(lab.asks(1, HOST, frame(1, 77)).is_empty());
     assert!(lab.asks(1, HOST, vec![0; 5]).is_empty());
@@ -335,7 +336,7 @@ fn what_it_knows_nothing_of_is_left_to_others() {
 
 #[test]
 fn a_packet_that_the_switch_holds_goes_by_its_flow_or_is_let_go() {
-    let mut lab = Lab::new();
+    let mut lab = RouteLab::new();
     let (answers, _) = lab.asks_for(1, HOST, frame(1, 2), (5, 60));
     assert_eq!(answers[0], "s1 send held → ");
     assert_eq!(answers[3], "path: s2 send 60 → 9");
@@ -357,7 +358,7 @@ fn a_packet_that_the_switch_holds_goes_by_its_flow_or_is_let_go() {
 
 #[test]
 fn a_flow_within_one_switch_is_installed_once_in_a_moment_and_again_where_the_network_changed() {
-    let mut lab = Lab::new();
+    let mut lab = RouteLab::new();
     lab.asks(1, SECOND, frame(8, 0xff));
     lab.passes();
     let installs = ["s1 - for 1 in 5 of 8 → 9, tells", "s1 send 60 → 9"];
@@ -379,7 +380,7 @@ fn a_flow_within_one_switch_is_installed_once_in_a_moment_and_again_where_the_ne
 
 #[test]
 fn where_a_link_is_cut_its_paths_are_led_around_it() {
-    let mut lab = Lab::new();
+    let mut lab = RouteLab::new();
     lab.asks(1, HOST, frame(1, 2));
     lab.asks(1, HOST, frame(1, 4));
     let around = [
@@ -407,7 +408,7 @@ fn where_a_link_is_cut_its_paths_are_led_around_it() {
 
 #[test]
 fn paths_to_a_host_that_moved_or_lost_its_port_are_removed() {
-    let mut lab = Lab::new();
+    let mut lab = RouteLab::new();
     lab.asks(1, HOST, frame(1, 2));
     let removed = ["s1 no - for 2 in 9 of 1 → 1", "s2 no - for 2 in 2 of 1 → 9"];
     assert_eq!(lab.is(ring(&[], &[SwitchPort::new(2, HOST)])), removed);
@@ -422,7 +423,7 @@ fn paths_to_a_host_that_moved_or_lost_its_port_are_removed() {
 
 #[test]
 fn a_path_whose_first_flow_is_gone_is_forgotten() {
-    let mut lab = Lab::new();
+    let mut lab = RouteLab::new();
     lab.asks(1, HOST, frame(1, 2));
     let mac = |host| MacAddr([2, 0, 0, 0, 0, host]);
     let gone = |cookie, reason| {
@@ -450,7 +451,7 @@ fn a_path_whose_first_flow_is_gone_is_forgotten() {
 
 #[test]
 fn copies_of_a_packet_that_was_flooded_are_sent_on_once() {
-    let mut lab = Lab::new();
+    let mut lab = RouteLab::new();
     // Its receiver became known while copies of it came to both neighbours.
     let answers = lab.asks(2, BEFORE, frame(1, 3));
     assert_eq!(answers.last().unwrap(), "path: s3 send 60 → 9");
@@ -462,7 +463,7 @@ fn copies_of_a_packet_that_was_flooded_are_sent_on_once() {
 
 #[test]
 fn a_copy_that_found_no_way_does_not_stand_for_those_that_come_where_there_is_one() {
-    let mut lab = Lab::new();
+    let mut lab = RouteLab::new();
     lab.is(ring(&[1, 4], &[]));
     // It is flooded on, and comes by at the next switch a moment later.
     assert!(lab.asks(2, NEXT, frame(3, 1)).is_empty());
@@ -474,8 +475,8 @@ fn a_copy_that_found_no_way_does_not_stand_for_those_that_come_where_there_is_on
 
 #[test]
 fn what_a_network_sent_that_was_started_again_since_is_no_copy() {
-    let mut lab = Lab::new();
-    let copy = |lab: &mut Lab| lab.asks_for(2, BEFORE, frame(1, 3), (NO_BUFFER, 60)).0;
+    let mut lab = RouteLab::new();
+    let copy = |lab: &mut RouteLab| lab.asks_for(2, BEFORE, frame(1, 3), (NO_BUFFER, 60)).0;
     assert_eq!(copy(&mut lab).last().unwrap(), "path: s3 send 60 → 9");
     lab.joins_again(1);
     assert!(copy(&mut lab).is_empty());
@@ -486,7 +487,7 @@ fn what_a_network_sent_that_was_started_again_since_is_no_copy() {
 
 #[test]
 fn where_a_table_is_full_packets_are_sent_on_and_flows_are_tried_now_and_then() {
-    let mut lab = Lab::new();
+    let mut lab = RouteLab::new();
     let full = |name: &str| {
         let (name, about) = (name.to_owned(), Some("OFPT_FLOW_MOD"));
         Event::Error(Box::new(SwitchError { dpid: None, xid: 1, name, about, hint: "" }))
@@ -518,7 +519,7 @@ fn where_a_table_is_full_packets_are_sent_on_and_flows_are_tried_now_and_then() 
 
 #[test]
 fn a_switch_that_is_gone_is_told_nothing() {
-    let mut lab = Lab::new();
+    let mut lab = RouteLab::new();
     lab.happens(2, &Event::Down);
     lab.passes();
     // Others flood it.
@@ -550,7 +551,7 @@ fn searched() -> Map {
 /// The packet is flooded and comes to its receiver's switch from both sides.
 #[test]
 fn while_links_are_searched_for_a_flooded_packet_arrives_once_and_gets_no_flow() {
-    let mut lab = Lab::new();
+    let mut lab = RouteLab::new();
     lab.is(searched());
     assert!(lab.asks(1, HOST, frame(1, 3)).is_empty(), "no way leads there");
     assert_eq!(lab.asks(3, BEFORE, frame(1, 3)), ["s3 send 60 → 9"], "and no flow");
@@ -568,7 +569,7 @@ fn while_links_are_searched_for_a_flooded_packet_arrives_once_and_gets_no_flow()
 /// A host that is known where a packet of its came in is no copy, and gets its flow.
 #[test]
 fn while_links_are_searched_for_hosts_of_one_switch_have_their_flows() {
-    let mut lab = Lab::new();
+    let mut lab = RouteLab::new();
     lab.asks(1, SECOND, frame(8, 0xff));
     lab.is(searched());
     let answers = ["s1 - for 8 in 9 of 1 → 5, tells", "s1 send 60 → 5"];

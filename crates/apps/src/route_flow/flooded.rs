@@ -24,7 +24,7 @@ use aldis_control::Time;
 use aldis_wire::DatapathId;
 
 use super::rule::Key;
-use crate::recent_set::{RecentSet, Verdict};
+use crate::recent_set::{Recency, RecentSet};
 use crate::topology::Map;
 
 /// A copy of a frame that was flooded may come so much later: what a controller that is busy with
@@ -78,7 +78,7 @@ impl Flooded {
     /// Whether a frame that is about to be sent to a switch was flooded by it or sent to it a
     /// moment ago; notes that it is sent.
     pub(super) fn is_copy(&self, now: Time, to: Joined, frame: &[u8]) -> bool {
-        self.frames.note(now, self.frames.hash((to, frame))) == Verdict::Known
+        self.frames.note(now, self.frames.hash((to, frame))) == Recency::Known
     }
 
     /// Whether packets of this flow were flooded a moment ago.
@@ -90,7 +90,7 @@ impl Flooded {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::topology::{Port, Switch};
+    use crate::topology::{MapPort, MapSwitch};
     use aldis_wire::msg::PortNo;
     use aldis_wire::{MacAddr, Version};
 
@@ -118,7 +118,7 @@ mod tests {
         let flooded = Flooded::default();
         let map = |known| -> Map {
             let (dpid, version, since) = (DatapathId(1), Version::V13, Time::START);
-            let port = Port {
+            let port = MapPort {
                 number: PortNo(1),
                 mac: MacAddr::default(),
                 speed_kbps: 0,
@@ -127,7 +127,7 @@ mod tests {
                 link: None,
                 far: vec![],
             };
-            [Switch { dpid, version, since, ports: vec![port] }].into_iter().collect()
+            [MapSwitch { dpid, version, since, ports: vec![port] }].into_iter().collect()
         };
         let now = Time::START + Duration::from_secs(1);
         assert!(!flooded.may_return(now, &map(true)));

@@ -3,7 +3,7 @@
 use aldis_control::SwitchPort;
 
 use super::rule::{Key, Rule};
-use crate::routing::{Hop, Node, Routes};
+use crate::routing::{Node, RouteHop, Routes};
 
 /// Whether there is a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -20,7 +20,7 @@ pub(super) enum Found {
 /// Finds the rules of one path after the other.
 #[derive(Debug, Default)]
 pub(super) struct PathSearch {
-    hops: Vec<Hop>,
+    hops: Vec<RouteHop>,
     rules: Vec<Rule>,
 }
 

@@ -39,12 +39,12 @@ pub struct PathLog {
     in_flight: Arc<RecentSet>,
     strays: RecentSet,
     flooded: Flooded,
-    queue: Mutex<Queue>,
+    queue: Mutex<UpdateQueue>,
     maintenance: Mutex<Maintenance>,
 }
 
 #[derive(Debug, Default)]
-struct Queue {
+struct UpdateQueue {
     waiting: VecDeque<PathUpdates>,
     notes: usize,
     spare: Vec<PathUpdates>,

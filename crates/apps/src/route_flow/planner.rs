@@ -7,7 +7,7 @@ use aldis_control::{SwitchPort, Time};
 
 use super::path::{Found, PathSearch};
 use super::rule::{Key, Rule};
-use crate::recent_set::{RecentSet, Tick, Verdict};
+use crate::recent_set::{Recency, RecentSet, Tick};
 use crate::routing::{Node, Routes};
 
 /// How long the flows of an answered request may be on their way. Later, a switch that asks again
@@ -16,7 +16,7 @@ pub const IN_FLIGHT: Duration = Duration::from_millis(100);
 
 /// What to do about a request.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Answer<'p> {
+pub enum RouteAnswer<'p> {
     /// Install all of `rules` in this order, or none of them, then send the packet out of
     /// `release`.
     Install {
@@ -89,7 +89,7 @@ impl Planner {
         (routes, version): (&Routes, u64),
         key: Key,
         (from, to): (SwitchPort, SwitchPort),
-    ) -> Answer<'_> {
+    ) -> RouteAnswer<'_> {
         let hash = self.foresee(key, (from, to), version);
         let graph = routes.graph();
         let nodes = graph.node(from.dpid).zip(graph.node(to.dpid));
@@ -103,19 +103,19 @@ impl Planner {
         (routes, Foreseen { hash, nodes }): (&Routes, Foreseen),
         key: Key,
         (from, to): (SwitchPort, SwitchPort),
-    ) -> Answer<'_> {
+    ) -> RouteAnswer<'_> {
         if from == to {
-            return Answer::Filter;
+            return RouteAnswer::Filter;
         }
         match self.search.find_between(routes, nodes, &key, (from, to)) {
-            Found::Nothing => return Answer::NoWay,
-            Found::Back => return Answer::Release(to),
+            Found::Nothing => return RouteAnswer::NoWay,
+            Found::Back => return RouteAnswer::Release(to),
             Found::Path => {}
         }
         // Where there is no room to remember, flows are sent once too often.
-        if let (Verdict::Known, since) = self.in_flight.note_since(now, hash) {
-            return Answer::InFlight { release: to, since };
+        if let (Recency::Known, since) = self.in_flight.note_since(now, hash) {
+            return RouteAnswer::InFlight { release: to, since };
         }
-        Answer::Install { rules: self.search.rules(), release: to }
+        RouteAnswer::Install { rules: self.search.rules(), release: to }
     }
 }

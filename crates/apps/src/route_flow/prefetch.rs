@@ -23,7 +23,7 @@ pub(super) struct Prefetch {
     /// What those are about that were looked into lately, by the places of their requests.
     seen: Box<[Seen; RING]>,
     /// Of those of which it is known, the flows.
-    flows: Box<[Flow; RING]>,
+    flows: Box<[HostFlow; RING]>,
     /// So many of them were looked into.
     found: usize,
     in_flight: InFlight,
@@ -82,7 +82,7 @@ pub(super) enum Seen {
 
 /// A flow from one host to another whose place is known.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Flow {
+pub(super) struct HostFlow {
     /// The flow.
     pub(super) key: Key,
     /// Where its receiver is.
@@ -92,27 +92,27 @@ pub(super) struct Flow {
     /// What the cache of installed flows calls it; 0 where that was not asked.
     pub(super) cached_as: u64,
     /// Where it comes in.
-    pub(super) first: Place,
+    pub(super) first: GraphEnd,
     /// Where it leaves.
-    pub(super) last: Place,
+    pub(super) last: GraphEnd,
 }
 
 /// An end of a flow in the graph.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Place {
+pub(super) struct GraphEnd {
     /// Its switch, if that is there.
     pub(super) node: Option<Node>,
     /// Whether its port leads to a switch, or one was heard there.
     pub(super) leads_on: bool,
 }
 
-impl Flow {
+impl HostFlow {
     /// Of a request that is about none.
-    const NONE: Flow = {
+    const NONE: HostFlow = {
         let nobody = MacAddr([0; 6]);
-        let nowhere = Place { node: None, leads_on: false };
+        let nowhere = GraphEnd { node: None, leads_on: false };
         let key = Key { src: nobody, dst: nobody, vlan: 0 };
-        Flow {
+        HostFlow {
             key,
             to: SwitchPort::new(0, 0),
             hash: 0,
@@ -123,15 +123,15 @@ impl Flow {
     };
 }
 
-impl Place {
+impl GraphEnd {
     /// A port of a host.
-    fn host(node: Option<Node>) -> Place {
-        Place { node, leads_on: false }
+    fn host(node: Option<Node>) -> GraphEnd {
+        GraphEnd { node, leads_on: false }
     }
 
     #[inline]
-    fn of(node: Option<Node>, port: PortNo, graph: &Graph) -> Place {
-        Place { node, leads_on: node.is_some_and(|node| graph.is_end_of(node, port)) }
+    fn of(node: Option<Node>, port: PortNo, graph: &Graph) -> GraphEnd {
+        GraphEnd { node, leads_on: node.is_some_and(|node| graph.is_end_of(node, port)) }
     }
 }
 
@@ -151,7 +151,7 @@ pub(super) struct Known<'w> {
 impl Prefetch {
     /// Nothing is known. The seed spreads flows over the cache.
     pub(super) fn new(seed: Seed) -> Prefetch {
-        let (seen, flows) = (Box::new([Seen::Nothing; RING]), Box::new([Flow::NONE; RING]));
+        let (seen, flows) = (Box::new([Seen::Nothing; RING]), Box::new([HostFlow::NONE; RING]));
         let in_flight = InFlight::new(seed);
         Prefetch { lookups: vec![], runs: vec![], seen, flows, found: 0, in_flight }
     }
@@ -200,14 +200,14 @@ impl Prefetch {
 
     /// The flow of a request of which [`Prefetch::seen`] just said that it is about one.
     #[inline]
-    pub(super) fn flow(&self, at: usize) -> Flow {
+    pub(super) fn flow(&self, at: usize) -> HostFlow {
         self.flows[at % RING]
     }
 
     /// A flow that comes in there is on its way since then. It is kept if it begins and ends in one
     /// switch: for others' packets more has to be looked at.
     #[inline]
-    pub(super) fn in_flight(&mut self, since: Tick, (from, flow): (SwitchPort, &Flow)) {
+    pub(super) fn in_flight(&mut self, since: Tick, (from, flow): (SwitchPort, &HostFlow)) {
         if flow.cached_as != 0 && from.dpid == flow.to.dpid && !flow.first.leads_on {
             self.in_flight.put(since, flow.cached_as, flow.to.port);
         }
@@ -219,7 +219,7 @@ fn find(
     (lookups, runs): (&[Lookup], &[From]),
     known: Known<'_>,
     (planner, in_flight): (&Planner, &mut InFlight),
-    (seen, flows): (&mut [Seen], &mut [Flow]),
+    (seen, flows): (&mut [Seen], &mut [HostFlow]),
 ) {
     let mut hashes = [0; AT_ONCE];
     in_flight.look_up(known.now, (lookups, runs), &mut hashes, seen);
@@ -230,8 +230,8 @@ fn find(
         if let Seen::Again(port) = *seen {
             let (key, from, hash) = (lookup.key(), runs[lookup.run as usize], hashes[at]);
             planner.foresee_hash(hash);
-            let (to, place) = (SwitchPort::of(from.dpid, port), Place::host(from.node));
-            flows[at] = Flow { key, to, hash, cached_as: hash, first: place, last: place };
+            let (to, place) = (SwitchPort::of(from.dpid, port), GraphEnd::host(from.node));
+            flows[at] = HostFlow { key, to, hash, cached_as: hash, first: place, last: place };
             *seen = Seen::Flow;
         } else if lookup.dst != NO_FLOW && matches!(seen, Seen::Nothing) {
             let key = lookup.key();
@@ -257,9 +257,10 @@ fn find(
         };
         let graph = known.graph;
         let node = if to.dpid == from.dpid { from.node } else { graph.node(to.dpid) };
-        let (first, last) = (Place::of(from.node, port, graph), Place::of(node, to.port, graph));
+        let (first, last) =
+            (GraphEnd::of(from.node, port, graph), GraphEnd::of(node, to.port, graph));
         seen[at] = Seen::Flow;
-        flows[at] = Flow { key, to, hash, cached_as: hashes[at], first, last };
+        flows[at] = HostFlow { key, to, hash, cached_as: hashes[at], first, last };
     }
 }
 

@@ -8,7 +8,7 @@ use aldis_wire::types::L2Hit;
 use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
 
 use super::RouteFlow;
-use crate::routing::Flow;
+use crate::routing::FlowHash;
 
 /// The middle: below it is room for what is to happen where no path is, above it for exceptions.
 const PRIORITY: u16 = 0x8000;
@@ -41,10 +41,10 @@ impl Key {
     pub const UNTAGGED: u16 = 0xffff;
 
     /// The flow's choice among ways of equal cost: the same at every switch and in every run.
-    pub fn flow(&self) -> Flow {
+    pub fn flow(&self) -> FlowHash {
         let [src, dst] = [self.src, self.dst].map(MacAddr::to_u64);
         let low = src ^ u64::from(self.vlan) << 48;
-        Flow((low.rotate_left(17) ^ dst).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ low >> 7)
+        FlowHash((low.rotate_left(17) ^ dst).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ low >> 7)
     }
 
     /// The VLAN that its hosts are known in ([`crate::hosts::Identity::vlan`]).

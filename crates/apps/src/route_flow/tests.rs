@@ -14,7 +14,7 @@ use super::*;
 use crate::hosts::Identity;
 use crate::recent_set::RecentSet;
 use crate::routing::tests::{a_history, ring};
-use crate::routing::{Change, Graph, Routes, Shortest};
+use crate::routing::{Graph, GraphChange, Routes, Shortest};
 
 /// Where every switch has its host.
 const HOST: PortNo = PortNo(100);
@@ -66,16 +66,16 @@ fn routes(graph: Graph) -> Routes {
 }
 
 /// A worker that plans, and the keeper of what it planned.
-struct Queue {
+struct PlannedQueue {
     planner: Planner,
     maintenance: Maintenance,
     remove: Vec<Rule>,
 }
 
-impl Queue {
-    fn new(paths_max: usize) -> Queue {
+impl PlannedQueue {
+    fn new(paths_max: usize) -> PlannedQueue {
         let planner = Planner::new(Arc::new(RecentSet::new(1 << 12, IN_FLIGHT)));
-        Queue { planner, maintenance: Maintenance::new(paths_max), remove: vec![] }
+        PlannedQueue { planner, maintenance: Maintenance::new(paths_max), remove: vec![] }
     }
 
     fn paths(&self) -> &Paths {
@@ -89,9 +89,9 @@ impl Queue {
         routes: (&Routes, u64),
         key: Key,
         ends: (SwitchPort, SwitchPort),
-    ) -> Answer<'_> {
+    ) -> RouteAnswer<'_> {
         let answer = self.planner.answer(now, routes, key, ends);
-        if let Answer::Install { rules, .. } = answer {
+        if let RouteAnswer::Install { rules, .. } = answer {
             self.remove = self.maintenance.installed(key, ends, rules).to_vec();
         }
         answer
@@ -104,13 +104,13 @@ proptest! {
     #[test]
     fn a_packet_meets_flows_all_the_way_or_none(history in a_history()) {
         let routes = routes(Graph::default().with(&history.concat()));
-        let (graph, mut planner) = (routes.graph(), Queue::new(1000));
+        let (graph, mut planner) = (routes.graph(), PlannedQueue::new(1000));
         for (from, a) in graph.switches() {
             for (to, b) in graph.switches().filter(|(to, _)| *to != from) {
                 let (key, ends) = (key(from.0, to.0), (host(from.0), host(to.0)));
                 let answer = planner.answer(Time::START, (&routes, 1), key, ends);
-                let Answer::Install { rules, release } = answer else {
-                    prop_assert_eq!(answer, Answer::NoWay);
+                let RouteAnswer::Install { rules, release } = answer else {
+                    prop_assert_eq!(answer, RouteAnswer::NoWay);
                     prop_assert_eq!(routes.distance(a, b), None);
                     continue;
                 };
@@ -133,10 +133,10 @@ proptest! {
         paths_max in prop_oneof![Just(5usize), Just(1000)],
     ) {
         let mut routes = routes(Graph::default().with(&history[0]));
-        let (mut planner, mut tables) = (Queue::new(paths_max), Tables::default());
+        let (mut planner, mut tables) = (PlannedQueue::new(paths_max), Tables::default());
         for (from, to) in flows.iter().filter(|(from, to)| from != to) {
             let (key, ends) = (key(*from, *to), (host(*from), host(*to)));
-            if let Answer::Install { rules, .. } =
+            if let RouteAnswer::Install { rules, .. } =
                 planner.answer(Time::START, (&routes, 1), key, ends)
             {
                 rules.iter().for_each(|rule| tables.install(key, rule));
@@ -145,7 +145,7 @@ proptest! {
         prop_assert!(planner.paths().len() <= paths_max);
         let planned = planner.paths().len() as u64 + planner.paths().refused();
         // Those that are not remembered are no longer looked at.
-        let known = |key: &Key, planner: &Queue| {
+        let known = |key: &Key, planner: &PlannedQueue| {
             planner.paths().rules(*key, host(key.src.to_u64())).is_some()
         };
         tables.0.retain(|(key, _), _| known(key, &planner));
@@ -218,16 +218,16 @@ proptest! {
 #[test]
 fn requests_that_were_on_their_way_get_no_flows_again() {
     let routes = routes(Graph::default().with(&ring(5)));
-    let mut planner = Queue::new(10);
+    let mut planner = PlannedQueue::new(10);
     let mut ask = |now, version, to| {
         let (key, ends) = (key(1, 3), (host(1), host(to)));
         match planner.answer(now, (&routes, version), key, ends) {
-            Answer::Install { rules, release } => {
+            RouteAnswer::Install { rules, release } => {
                 assert_eq!(release, host(to));
                 let count = rules.len();
                 format!("install {count} remove {}", planner.remove.len())
             }
-            Answer::InFlight { release: end, .. } => format!("release {end}"),
+            RouteAnswer::InFlight { release: end, .. } => format!("release {end}"),
             other => format!("{other:?}"),
         }
     };
@@ -247,18 +247,18 @@ fn requests_that_were_on_their_way_get_no_flows_again() {
 #[test]
 fn a_packet_that_went_astray_is_led_back_without_flows() {
     let routes = routes(Graph::default().with(&ring(5)));
-    let mut planner = Queue::new(10);
+    let mut planner = PlannedQueue::new(10);
     // It came to 2 from 1 by the link between them, and belongs to 1.
     let from = SwitchPort::of(DatapathId(2), PortNo(2));
     let answer = planner.answer(Time::START, (&routes, 1), key(9, 1), (from, host(1)));
-    assert_eq!(answer, Answer::Release(host(1)));
+    assert_eq!(answer, RouteAnswer::Release(host(1)));
     assert!(planner.paths().is_empty());
 }
 
 #[test]
 fn where_a_port_goes_down_the_paths_that_end_there_go() {
     let routes = routes(Graph::default().with(&ring(5)));
-    let mut planner = Queue::new(10);
+    let mut planner = PlannedQueue::new(10);
     for (src, dst) in [(1, 3), (3, 1), (2, 3)] {
         planner.answer(Time::START, (&routes, 1), key(src, dst), (host(src), host(dst)));
     }
@@ -271,7 +271,7 @@ fn where_a_port_goes_down_the_paths_that_end_there_go() {
 fn where_nobody_remembers_what_happened_paths_are_looked_at_some_at_a_time() {
     const HOSTS: u64 = 120;
     let routes = routes(Graph::default().with(&ring(5)));
-    let mut planner = Queue::new(20_000);
+    let mut planner = PlannedQueue::new(20_000);
     let end = |host: u64| SwitchPort::new(1 + host % 5, 100 + host as u32);
     for (src, dst) in (1..=HOSTS).flat_map(|src| (1..=HOSTS).map(move |dst| (src, dst))) {
         if src != dst {
@@ -310,7 +310,7 @@ fn where_nobody_remembers_what_happened_paths_are_looked_at_some_at_a_time() {
 #[test]
 fn a_host_that_moves_takes_its_paths_along() {
     let routes = routes(Graph::default().with(&ring(5)));
-    let mut planner = Queue::new(10);
+    let mut planner = PlannedQueue::new(10);
     for (src, dst) in [(1, 3), (3, 1), (2, 4)] {
         planner.answer(Time::START, (&routes, 1), key(src, dst), (host(src), host(dst)));
     }
@@ -330,12 +330,12 @@ fn a_host_that_moves_takes_its_paths_along() {
 fn what_is_remembered_is_bounded_and_leaves_nothing_behind() {
     let graph = Graph::default().with(&ring(9));
     let routes = routes(graph.clone());
-    let mut planner = Queue::new(20);
+    let mut planner = PlannedQueue::new(20);
     for (src, dst) in (1..=9).flat_map(|src| (1..=9).map(move |dst| (src, dst))) {
         planner.answer(Time::START, (&routes, 1), key(src, dst), (host(src), host(dst)));
     }
     assert_eq!((planner.paths().len(), planner.paths().refused()), (20, 52));
-    let cut = (1..=9).map(|dpid| Change::SwitchDown(DatapathId(dpid))).collect::<Vec<_>>();
+    let cut = (1..=9).map(|dpid| GraphChange::SwitchDown(DatapathId(dpid))).collect::<Vec<_>>();
     let next = routes.after(Arc::new(graph.with(&cut)));
     let mut gone = 0;
     planner

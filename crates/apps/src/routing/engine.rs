@@ -16,7 +16,7 @@ use core::fmt;
 use super::graph::{Graph, Node};
 use super::metric::Metric;
 use super::node::Leg;
-use super::routes::{Flow, Hop, Routes};
+use super::routes::{FlowHash, RouteHop, Routes};
 use super::search::{FAR, Tree};
 
 pub use shortest::{LinkWeight, Shortest};
@@ -60,7 +60,13 @@ pub trait Engine: Send + Sync + fmt::Debug {
     /// The link by which a flow leaves a switch: one of those that lead closer by exactly what they
     /// cost. Of several each flow takes the same one wherever it is asked, about as many flows take
     /// each, and where one of them goes the flows of the others stay.
-    fn next<'g>(&self, graph: &'g Graph, tree: &Tree, node: Node, flow: Flow) -> Option<&'g Leg> {
+    fn next<'g>(
+        &self,
+        graph: &'g Graph,
+        tree: &Tree,
+        node: Node,
+        flow: FlowHash,
+    ) -> Option<&'g Leg> {
         let (here, legs) = (tree.distance(node), graph.legs(node));
         let mut closer = legs.iter().filter(|leg| self.leads(tree, leg, here));
         let first = closer.next()?;
@@ -79,7 +85,13 @@ pub trait Engine: Send + Sync + fmt::Debug {
 
     /// Appends the links that a flow takes from one switch to another; says whether there is a way,
     /// and appends nothing where there is none.
-    fn path(&self, routes: &Routes, way: (Node, Node), flow: Flow, path: &mut Vec<Hop>) -> bool {
+    fn path(
+        &self,
+        routes: &Routes,
+        way: (Node, Node),
+        flow: FlowHash,
+        path: &mut Vec<RouteHop>,
+    ) -> bool {
         let (graph, (mut node, to)) = (routes.graph(), way);
         let (tree, begun) = (routes.tree(to), path.len());
         while node != to {
@@ -87,7 +99,7 @@ pub trait Engine: Send + Sync + fmt::Debug {
                 path.truncate(begun);
                 return false;
             };
-            path.push(Hop { node, out_port: leg.port, in_port: leg.far_port });
+            path.push(RouteHop { node, out_port: leg.port, in_port: leg.far_port });
             node = leg.node;
         }
         true

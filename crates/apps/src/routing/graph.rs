@@ -26,7 +26,7 @@ pub const SWITCHES_MAX: usize = 65_535;
 
 /// What was found out about the network.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Change {
+pub enum GraphChange {
     /// The switch can be programmed.
     SwitchUp(DatapathId),
     /// It cannot any more; its links are gone with it.
@@ -89,7 +89,7 @@ struct GraphLayout {
 
 impl Graph {
     /// The graph after these changes, in their order.
-    pub fn with(&self, changes: &[Change]) -> Graph {
+    pub fn with(&self, changes: &[GraphChange]) -> Graph {
         let mut next = self.clone();
         let mut touched = Vec::new();
         for change in changes {
@@ -203,12 +203,12 @@ impl Graph {
         })
     }
 
-    fn apply(&mut self, change: &Change, touched: &mut Vec<Node>) {
+    fn apply(&mut self, change: &GraphChange, touched: &mut Vec<Node>) {
         match *change {
-            Change::SwitchUp(dpid) => self.add(dpid),
-            Change::SwitchDown(dpid) => self.remove(dpid, touched),
-            Change::Link { from, to, metric } => self.link(from, to, metric, touched),
-            Change::NoLink { from } => {
+            GraphChange::SwitchUp(dpid) => self.add(dpid),
+            GraphChange::SwitchDown(dpid) => self.remove(dpid, touched),
+            GraphChange::Link { from, to, metric } => self.link(from, to, metric, touched),
+            GraphChange::NoLink { from } => {
                 if let Some(node) = self.node(from.dpid) {
                     self.cut(node, from.port.0, Side::Out, touched);
                 }

@@ -75,7 +75,7 @@ mod tests {
     use aldis_control::SwitchPort;
     use aldis_wire::DatapathId;
 
-    use crate::routing::{Change, Engine, Flow, Graph, Metric, Routes, Shortest, Widest};
+    use crate::routing::{Engine, FlowHash, Graph, GraphChange, Metric, Routes, Shortest, Widest};
 
     /// Chooses link by link, as engines do that replace nothing.
     #[derive(Debug)]
@@ -93,13 +93,14 @@ mod tests {
 
     /// Three switches in a triangle, with so many links between each two.
     fn triangle(links: u32) -> Arc<Graph> {
-        let mut changes: Vec<_> = (1..=3).map(|dpid| Change::SwitchUp(DatapathId(dpid))).collect();
+        let mut changes: Vec<_> =
+            (1..=3).map(|dpid| GraphChange::SwitchUp(DatapathId(dpid))).collect();
         for (a, b) in [(1, 2), (2, 3), (3, 1)] {
             for link in 0..links {
                 let ends = [SwitchPort::new(a, 2 * link + 1), SwitchPort::new(b, 2 * link + 2)];
                 let metric = Metric::default();
-                changes.push(Change::Link { from: ends[0], to: ends[1], metric });
-                changes.push(Change::Link { from: ends[1], to: ends[0], metric });
+                changes.push(GraphChange::Link { from: ends[0], to: ends[1], metric });
+                changes.push(GraphChange::Link { from: ends[1], to: ends[0], metric });
             }
         }
         Arc::new(Graph::default().with(&changes))
@@ -110,7 +111,7 @@ mod tests {
         let routes = Routes::new(Arc::new(engine), Arc::clone(&graph));
         let plain = Routes::new(Arc::new(Plain(engine)), Arc::clone(&graph));
         let mut ports = std::collections::BTreeSet::new();
-        for flow in (0..400).map(|flow| Flow(flow * 0x0123_4567_89ab)) {
+        for flow in (0..400).map(|flow| FlowHash(flow * 0x0123_4567_89ab)) {
             for (_, from) in graph.switches() {
                 for (_, to) in graph.switches() {
                     let (mut path, mut expected) = (vec![], vec![]);

@@ -6,7 +6,7 @@
 
 use super::graph::Node;
 use super::node::Leg;
-use super::routes::{Hop, Routes};
+use super::routes::{RouteHop, Routes};
 use crate::SwitchPort;
 
 /// Paths of equal cost, and how far they lead.
@@ -39,7 +39,7 @@ pub struct EqualCostPaths<'r> {
     to: Node,
     /// The next path, as far as it is known: where each hop is among the next hops of its switch,
     /// from 0.
-    hops: Vec<(Hop, usize)>,
+    hops: Vec<(RouteHop, usize)>,
     /// The switch behind the last of them; none where there is no further path.
     at: Option<Node>,
 }
@@ -56,7 +56,7 @@ impl<'r> EqualCostPaths<'r> {
     }
 
     fn step(&mut self, node: Node, leg: &Leg, place: usize) -> Node {
-        self.hops.push((Hop { node, out_port: leg.port, in_port: leg.far_port }, place));
+        self.hops.push((RouteHop { node, out_port: leg.port, in_port: leg.far_port }, place));
         leg.node
     }
 
@@ -72,9 +72,9 @@ impl<'r> EqualCostPaths<'r> {
 }
 
 impl Iterator for EqualCostPaths<'_> {
-    type Item = Vec<Hop>;
+    type Item = Vec<RouteHop>;
 
-    fn next(&mut self) -> Option<Vec<Hop>> {
+    fn next(&mut self) -> Option<Vec<RouteHop>> {
         let mut at = self.at.take()?;
         while at != self.to {
             let leg = self.leg(at, 0)?;

@@ -20,14 +20,14 @@ const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 /// What tells flows apart that may take different ways of equal cost: a hash of what its packets
 /// have in common.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Flow(pub u64);
+pub struct FlowHash(pub u64);
 
-impl Flow {
+impl FlowHash {
     /// The flow as one switch sees it. Without this, all flows that took the first of two links at
     /// one switch would take the first at the next, and half the links would carry nothing.
     #[inline]
-    pub(super) fn at(self, dpid: DatapathId) -> Flow {
-        Flow(mix(self.0 ^ dpid.0.wrapping_mul(GOLDEN)))
+    pub(super) fn at(self, dpid: DatapathId) -> FlowHash {
+        FlowHash(mix(self.0 ^ dpid.0.wrapping_mul(GOLDEN)))
     }
 
     /// How much the flow wants this port: it takes the one that it wants most of those there are.
@@ -53,7 +53,7 @@ fn mix(bits: u64) -> u64 {
 
 /// A link of a path.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Hop {
+pub struct RouteHop {
     /// The switch that it leaves.
     pub node: Node,
     /// The port by which it leaves.
@@ -204,10 +204,10 @@ impl Routes {
         paths
     }
 
-    fn crossings(&self, path: &[Hop], to: Node) -> Vec<Crossing> {
+    fn crossings(&self, path: &[RouteHop], to: Node) -> Vec<Crossing> {
         let at = |node, port| SwitchPort::of(self.graph.dpid(node).unwrap_or(DatapathId(0)), port);
         let next = path.iter().skip(1).map(|hop| hop.node).chain([to]);
-        let one = |(hop, next): (&Hop, Node)| Crossing {
+        let one = |(hop, next): (&RouteHop, Node)| Crossing {
             from: at(hop.node, hop.out_port),
             to: at(next, hop.in_port),
         };
@@ -217,14 +217,19 @@ impl Routes {
     /// Appends the links that a flow takes from one switch to another, none if they are the same;
     /// says whether there is a way, and appends nothing where there is none.
     #[inline]
-    pub fn path(&self, from: Node, to: Node, flow: Flow, path: &mut Vec<Hop>) -> bool {
+    pub fn path(&self, from: Node, to: Node, flow: FlowHash, path: &mut Vec<RouteHop>) -> bool {
         self.engine.path(self, (from, to), flow, path)
     }
 
     /// The same for engines that choose each link by itself, as [`Engine::next`] does: which links
     /// lead closer is found once for each switch and destination.
     #[inline]
-    pub fn follow(&self, (from, to): (Node, Node), flow: Flow, path: &mut Vec<Hop>) -> bool {
+    pub fn follow(
+        &self,
+        (from, to): (Node, Node),
+        flow: FlowHash,
+        path: &mut Vec<RouteHop>,
+    ) -> bool {
         let (tree, begun, mut node) = (self.tree(to), path.len(), from);
         let next_hop_sets =
             self.next_hop_sets[to.index()].get_or_init(|| NextHops::new(self.graph.places()));
@@ -238,7 +243,7 @@ impl Routes {
                 path.truncate(begun);
                 return false;
             };
-            path.push(Hop { node, out_port: leg.port, in_port: leg.far_port });
+            path.push(RouteHop { node, out_port: leg.port, in_port: leg.far_port });
             node = leg.node;
         }
         true
@@ -246,7 +251,7 @@ impl Routes {
 
     /// One of these links of a switch, as [`Engine::next`] has it.
     #[inline]
-    fn choose<'g>(&self, node: Node, mut legs: Leading<'g>, flow: Flow) -> Option<&'g Leg> {
+    fn choose<'g>(&self, node: Node, mut legs: Leading<'g>, flow: FlowHash) -> Option<&'g Leg> {
         let first = legs.next()?;
         let Some(second) = legs.next() else { return Some(first) };
         let flow = flow.at(self.graph.dpid(node)?);

@@ -21,21 +21,21 @@ pub(crate) struct NetworkModel {
 }
 
 impl NetworkModel {
-    pub(crate) fn apply(&mut self, change: &Change) {
+    pub(crate) fn apply(&mut self, change: &GraphChange) {
         match *change {
-            Change::SwitchUp(dpid) => _ = self.up.insert(dpid),
-            Change::SwitchDown(dpid) => {
+            GraphChange::SwitchUp(dpid) => _ = self.up.insert(dpid),
+            GraphChange::SwitchDown(dpid) => {
                 self.up.remove(&dpid);
                 self.links.retain(|from, (to, _)| from.dpid != dpid && to.dpid != dpid);
             }
-            Change::Link { from, to, metric } => {
+            GraphChange::Link { from, to, metric } => {
                 let up = self.up.contains(&from.dpid) && self.up.contains(&to.dpid);
                 if up && from != to {
                     self.links.retain(|_, (other, _)| *other != to);
                     self.links.insert(from, (to, metric));
                 }
             }
-            Change::NoLink { from } => _ = self.links.remove(&from),
+            GraphChange::NoLink { from } => _ = self.links.remove(&from),
         }
     }
 
@@ -102,7 +102,7 @@ impl NetworkModel {
 
 /// What a network came to, in plain words and as a graph, and the routes through it.
 fn lived_through(
-    history: &[Vec<Change>],
+    history: &[Vec<GraphChange>],
     weight: LinkWeight,
 ) -> (NetworkModel, Arc<Graph>, Routes) {
     let mut model = NetworkModel::default();
@@ -138,21 +138,21 @@ fn a_metric() -> impl Strategy<Value = Metric> {
 }
 
 /// What happens at once.
-fn an_incident() -> impl Strategy<Value = Vec<Change>> {
-    let link = |from, to, metric| Change::Link { from, to, metric };
+fn an_incident() -> impl Strategy<Value = Vec<GraphChange>> {
+    let link = |from, to, metric| GraphChange::Link { from, to, metric };
     let whole = (an_end(), an_end(), a_metric(), a_metric())
         .prop_map(move |(a, b, there, back)| vec![link(a, b, there), link(b, a, back)]);
     let half = (an_end(), an_end(), a_metric()).prop_map(move |(a, b, m)| vec![link(a, b, m)]);
-    let cut = (an_end(), any::<bool>()).prop_map(|(from, _)| vec![Change::NoLink { from }]);
-    let down = (1..=SWITCHES).prop_map(|dpid| vec![Change::SwitchDown(DatapathId(dpid))]);
-    let up = (1..=SWITCHES).prop_map(|dpid| vec![Change::SwitchUp(DatapathId(dpid))]);
+    let cut = (an_end(), any::<bool>()).prop_map(|(from, _)| vec![GraphChange::NoLink { from }]);
+    let down = (1..=SWITCHES).prop_map(|dpid| vec![GraphChange::SwitchDown(DatapathId(dpid))]);
+    let up = (1..=SWITCHES).prop_map(|dpid| vec![GraphChange::SwitchUp(DatapathId(dpid))]);
     prop_oneof![12 => whole, 1 => half, 3 => cut, 1 => down, 2 => up]
 }
 
 /// What is found out in the beginning, and then version by version.
-pub(crate) fn a_history() -> impl Strategy<Value = Vec<Vec<Change>>> {
+pub(crate) fn a_history() -> impl Strategy<Value = Vec<Vec<GraphChange>>> {
     let start = prop::collection::vec(an_incident(), 10..40).prop_map(|incidents| {
-        let up = (1..=SWITCHES).map(|dpid| Change::SwitchUp(DatapathId(dpid)));
+        let up = (1..=SWITCHES).map(|dpid| GraphChange::SwitchUp(DatapathId(dpid)));
         up.chain(incidents.concat()).collect::<Vec<_>>()
     });
     let version = prop::collection::vec(an_incident(), 1..3).prop_map(|version| version.concat());
@@ -189,7 +189,7 @@ fn pairs(graph: &Graph) -> impl Iterator<Item = (Node, Node)> {
 }
 
 /// The path in words that mean the same in every graph.
-fn in_words(graph: &Graph, path: &[Hop]) -> Vec<SwitchPort> {
+fn in_words(graph: &Graph, path: &[RouteHop]) -> Vec<SwitchPort> {
     path.iter().map(|hop| SwitchPort::of(graph.dpid(hop.node).unwrap(), hop.out_port)).collect()
 }
 
@@ -306,7 +306,7 @@ proptest! {
             let width = routes.distance(from, to).map(|distance| (distance >> 16) as u16);
             prop_assert_eq!(width, widths.get(&between).copied());
             let mut path = vec![];
-            routes.path(from, to, Flow(1), &mut path);
+            routes.path(from, to, FlowHash(1), &mut path);
             let narrowest = path.iter().map(|hop| {
                 let legs = graph.legs(hop.node);
                 legs.iter().find(|leg| leg.port == hop.out_port).unwrap().out.capacity
@@ -323,10 +323,10 @@ proptest! {
     ) {
         let graph = Arc::new(Graph::default().with(&history.concat()));
         let routes = Routes::new(engine, Arc::clone(&graph));
-        let ahead = Hop { node: Node::at(0), out_port: PortNo(77), in_port: PortNo(77) };
+        let ahead = RouteHop { node: Node::at(0), out_port: PortNo(77), in_port: PortNo(77) };
         for (from, to) in pairs(&graph) {
             let mut path = vec![ahead];
-            let is_way = routes.path(from, to, Flow(flow), &mut path);
+            let is_way = routes.path(from, to, FlowHash(flow), &mut path);
             prop_assert_eq!(path.remove(0), ahead);
             prop_assert_eq!(is_way, routes.distance(from, to).is_some());
             let mut here = from;
@@ -378,15 +378,15 @@ proptest! {
         // The same network in places that no history mixed up.
         let mut model = NetworkModel::default();
         history.concat().iter().for_each(|change| model.apply(change));
-        let mut changes: Vec<Change> = model.up.iter().map(|&dpid| Change::SwitchUp(dpid)).collect();
+        let mut changes: Vec<GraphChange> = model.up.iter().map(|&dpid| GraphChange::SwitchUp(dpid)).collect();
         let links = model.links.iter();
-        changes.extend(links.map(|(&from, &(to, metric))| Change::Link { from, to, metric }));
+        changes.extend(links.map(|(&from, &(to, metric))| GraphChange::Link { from, to, metric }));
         let scratch = Routes::new(engine, Arc::new(Graph::default().with(&changes)));
         for (from, to) in pairs(scratch.graph()) {
             let here = |node| routes.graph().node(scratch.graph().dpid(node).unwrap()).unwrap();
             let (mut path, mut other) = (vec![], vec![]);
-            let is_way = scratch.path(from, to, Flow(flow), &mut path);
-            prop_assert_eq!(routes.path(here(from), here(to), Flow(flow), &mut other), is_way);
+            let is_way = scratch.path(from, to, FlowHash(flow), &mut path);
+            prop_assert_eq!(routes.path(here(from), here(to), FlowHash(flow), &mut other), is_way);
             prop_assert_eq!(in_words(scratch.graph(), &path), in_words(routes.graph(), &other));
             prop_assert_eq!(routes.distance(here(from), here(to)), scratch.distance(from, to));
         }
@@ -398,17 +398,17 @@ fn end(dpid: u64, port: u32) -> SwitchPort {
 }
 
 /// Both directions of a link that costs little.
-pub(crate) fn both(a: SwitchPort, b: SwitchPort) -> [Change; 2] {
+pub(crate) fn both(a: SwitchPort, b: SwitchPort) -> [GraphChange; 2] {
     let metric = Metric { latency: 1, capacity: 1 };
-    [Change::Link { from: a, to: b, metric }, Change::Link { from: b, to: a, metric }]
+    [GraphChange::Link { from: a, to: b, metric }, GraphChange::Link { from: b, to: a, metric }]
 }
 
-fn ups(count: u64) -> impl Iterator<Item = Change> {
-    (1..=count).map(|dpid| Change::SwitchUp(DatapathId(dpid)))
+fn ups(count: u64) -> impl Iterator<Item = GraphChange> {
+    (1..=count).map(|dpid| GraphChange::SwitchUp(DatapathId(dpid)))
 }
 
 /// A ring of switches: port 1 leads to the next, port 2 to the one before.
-pub(crate) fn ring(count: u64) -> Vec<Change> {
+pub(crate) fn ring(count: u64) -> Vec<GraphChange> {
     let next = |dpid| dpid % count + 1;
     let links = (1..=count).flat_map(|dpid| both(end(dpid, 1), end(next(dpid), 2)));
     ups(count).chain(links).collect()
@@ -420,12 +420,12 @@ fn by_hops(graph: Graph) -> Routes {
 
 #[test]
 fn a_link_known_from_one_end_is_not_used() {
-    let one = Change::Link { from: end(1, 1), to: end(2, 1), metric: Metric::default() };
+    let one = GraphChange::Link { from: end(1, 1), to: end(2, 1), metric: Metric::default() };
     let graph = Graph::default().with(&ups(2).chain([one]).collect::<Vec<_>>());
     let [a, b] = [1, 2].map(|dpid| graph.node(DatapathId(dpid)).unwrap());
     assert_eq!(by_hops(graph.clone()).distance(a, b), None);
     assert!(graph.ends(a).eq([PortNo(1)]) && graph.ends(b).eq([PortNo(1)]));
-    let other = Change::Link { from: end(2, 1), to: end(1, 1), metric: Metric::default() };
+    let other = GraphChange::Link { from: end(2, 1), to: end(1, 1), metric: Metric::default() };
     assert_eq!(by_hops(graph.with(&[other])).distance(a, b), Some(1));
 }
 
@@ -433,12 +433,12 @@ fn a_link_known_from_one_end_is_not_used() {
 fn flows_spread_evenly_over_links_as_good_and_stay_when_another_goes() {
     let links = (1..=4).flat_map(|port| both(end(1, port), end(2, port)));
     let graph = Graph::default().with(&ups(2).chain(links).collect::<Vec<_>>());
-    let without =
-        graph.with(&[Change::NoLink { from: end(1, 3) }, Change::NoLink { from: end(2, 3) }]);
+    let without = graph
+        .with(&[GraphChange::NoLink { from: end(1, 3) }, GraphChange::NoLink { from: end(2, 3) }]);
     let [a, b] = [1, 2].map(|dpid| graph.node(DatapathId(dpid)).unwrap());
     let port = |routes: &Routes, flow| {
         let mut path = vec![];
-        assert!(routes.path(a, b, Flow(flow), &mut path));
+        assert!(routes.path(a, b, FlowHash(flow), &mut path));
         path[0].out_port
     };
     let (all, fewer) = (by_hops(graph), by_hops(without));
@@ -470,7 +470,7 @@ fn a_link_that_is_on_no_shortest_way_costs_no_search() {
     );
     // Nor does it when it goes.
     let without = with.after(Arc::new(with.graph().with(&parallel.map(|link| match link {
-        Change::Link { from, .. } => Change::NoLink { from },
+        GraphChange::Link { from, .. } => GraphChange::NoLink { from },
         other => other,
     }))));
     assert_eq!(without.tally(), RouteTally { searched: 8, kept: 16, dropped: 0 });

@@ -15,7 +15,7 @@ use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
 use super::flood_ports::{FloodPorts, FloodPortsPublisher};
 use super::heads::{Head, Heads};
 use super::shares::{DIVIDED, Divided, FloodShares, FloodSpent, LEAST, Of};
-use crate::recent_set::{RecentSet, Verdict};
+use crate::recent_set::{Recency, RecentSet};
 
 /// For so long a frame that was flooded is not flooded again. Hosts that repeat what they said do
 /// it after a second, as ARP does; a little less, for clocks differ.
@@ -158,7 +158,7 @@ impl Repeats {
     /// notes it if so.
     fn admit(&self, now: Time, key: u64, times: u64) -> bool {
         let verdict = self.frames.note_times(now, key, times);
-        verdict != Verdict::Known && self.has_room(verdict)
+        verdict != Recency::Known && self.has_room(verdict)
     }
 
     /// Whether one more frame may be flooded while probes have to find out what the ports of many
@@ -167,8 +167,8 @@ impl Repeats {
         self.has_room(self.careful.note(now, key))
     }
 
-    fn has_room(&self, verdict: Verdict) -> bool {
-        let has_room = verdict != Verdict::Full;
+    fn has_room(&self, verdict: Recency) -> bool {
+        let has_room = verdict != Recency::Full;
         if !has_room {
             self.refused.fetch_add(1, Relaxed);
         }

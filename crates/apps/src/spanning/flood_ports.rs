@@ -9,7 +9,7 @@ use aldis_wire::msg::PortNo;
 
 use super::Forest;
 use crate::routing::GraphBuilder;
-use crate::topology::{Map, Port, Switch};
+use crate::topology::{Map, MapPort, MapSwitch};
 
 /// Between two versions: while a network is being found out, every version of its map would ask for
 /// one, and each takes milliseconds where there are a thousand switches. For so long floods may
@@ -97,7 +97,7 @@ impl FloodPorts {
 }
 
 impl SwitchFloodPorts {
-    fn of(switch: &Switch, forest: &Forest) -> SwitchFloodPorts {
+    fn of(switch: &MapSwitch, forest: &Forest) -> SwitchFloodPorts {
         let mode = if switch.is_known() { FloodMode::ByForest } else { FloodMode::Carefully };
         let ports = switch.ports.iter().map(|port| {
             let at = SwitchPort::of(switch.dpid, port.number);
@@ -126,7 +126,7 @@ impl SwitchFloodPorts {
 /// Whether no flood leaves by a port. One that leads to other switches is open if its link is of
 /// the forest. Behind a switch that is not ours there may be hosts as well: the lowest of our ports
 /// there is open to them, whatever the forest says.
-fn is_closed(at: SwitchPort, port: &Port, forest: &Forest) -> bool {
+fn is_closed(at: SwitchPort, port: &MapPort, forest: &Forest) -> bool {
     let leads_on = port.peers().next().is_some();
     let stands_in = port.link.is_none() && port.far.iter().all(|peer| at < peer.at);
     leads_on && !stands_in && !forest.is_open(at)

@@ -16,8 +16,8 @@ use super::heads::ports;
 use super::shares::Of;
 use super::*;
 use crate::routing::tests::{a_history, both};
-use crate::routing::{Change, Graph};
-use crate::topology::{Map, Peer, Port, State, Switch};
+use crate::routing::{Graph, GraphChange};
+use crate::topology::{LinkPeer, LinkState, Map, MapPort, MapSwitch};
 
 /// The ports by which the application floods a frame.
 fn flood(
@@ -141,13 +141,13 @@ fn map(graph: &Graph, known: impl Fn(DatapathId) -> bool) -> Map {
         numbers.sort_unstable();
         let port = |number| {
             let at = links.get(&SwitchPort::of(dpid, number));
-            let state = if at.is_some() { State::Up } else { State::OneWay };
+            let state = if at.is_some() { LinkState::Up } else { LinkState::OneWay };
             let leads_on = number != HOST;
             let at = at.copied().unwrap_or_default();
             let (since, slow, latency_us) = (Time::START, false, 0);
-            let (out, back) = (true, state == State::Up);
-            let peer = Peer { at, state, since, out, back, slow, latency_us };
-            Port {
+            let (out, back) = (true, state == LinkState::Up);
+            let peer = LinkPeer { at, state, since, out, back, slow, latency_us };
+            MapPort {
                 number,
                 mac: MacAddr::default(),
                 speed_kbps: 0,
@@ -158,15 +158,15 @@ fn map(graph: &Graph, known: impl Fn(DatapathId) -> bool) -> Map {
             }
         };
         let (ports, since) = (numbers.into_iter().map(port).collect(), Time::START);
-        Switch { dpid, version: Version::V13, since, ports }
+        MapSwitch { dpid, version: Version::V13, since, ports }
     });
     switches.collect()
 }
 
 /// The same, where all ports seem to lead to hosts.
 fn bare(map: &Map) -> Map {
-    let port = |port: &Port| Port { link: None, ..port.clone() };
-    let switch = |switch: &Switch| Switch {
+    let port = |port: &MapPort| MapPort { link: None, ..port.clone() };
+    let switch = |switch: &MapSwitch| MapSwitch {
         ports: switch.ports.iter().map(port).collect(),
         ..switch.clone()
     };
@@ -174,9 +174,9 @@ fn bare(map: &Map) -> Map {
 }
 
 /// No link between two ports of one switch: no other switch is behind it.
-fn apart(history: Vec<Vec<Change>>) -> Vec<Vec<Change>> {
-    let is_apart = |change: &Change| match change {
-        Change::Link { from, to, .. } => from.dpid != to.dpid,
+fn apart(history: Vec<Vec<GraphChange>>) -> Vec<Vec<GraphChange>> {
+    let is_apart = |change: &GraphChange| match change {
+        GraphChange::Link { from, to, .. } => from.dpid != to.dpid,
         _ => true,
     };
     history.into_iter().map(|changes| changes.into_iter().filter(is_apart).collect()).collect()
@@ -311,7 +311,7 @@ proptest! {
         let graph = Graph::default().with(&apart(history).concat());
         let forest = Forest::of(&graph);
         for (a, b, _) in graph.links() {
-            let without = graph.with(&[Change::NoLink { from: a }, Change::NoLink { from: b }]);
+            let without = graph.with(&[GraphChange::NoLink { from: a }, GraphChange::NoLink { from: b }]);
             let next = Forest::of(&without);
             let fresh = next.ends().iter().filter(|end| forest.ends().binary_search(end).is_err());
             let fresh = fresh.count();
@@ -329,10 +329,10 @@ proptest! {
         for changes in &history {
             graph = graph.with(changes);
         }
-        let up = graph.switches().map(|(dpid, _)| Change::SwitchUp(dpid));
+        let up = graph.switches().map(|(dpid, _)| GraphChange::SwitchUp(dpid));
         let links = graph.links().flat_map(|(from, to, leg)| {
-            let there = Change::Link { from, to, metric: leg.out };
-            [there, Change::Link { from: to, to: from, metric: leg.back }]
+            let there = GraphChange::Link { from, to, metric: leg.out };
+            [there, GraphChange::Link { from: to, to: from, metric: leg.back }]
         });
         let scratch = Graph::default().with(&up.chain(links).collect::<Vec<_>>());
         let [forest, expected] = [graph, scratch].map(|graph| Forest::of(&graph));
@@ -343,7 +343,7 @@ proptest! {
 #[test]
 fn a_port_of_a_link_known_from_one_end_is_closed() {
     let [a, b] = [1, 2].map(|dpid| SwitchPort::of(DatapathId(dpid), PortNo(1)));
-    let up = [Change::SwitchUp(a.dpid), Change::SwitchUp(b.dpid)];
+    let up = [GraphChange::SwitchUp(a.dpid), GraphChange::SwitchUp(b.dpid)];
     let half = both(a, b)[0];
     let graph = Graph::default().with(&[up[0], up[1], half]);
     let ports = |graph: &Graph| -> Vec<PortNo> {
@@ -379,7 +379,7 @@ fn a_switch_that_nobody_heard_of_floods_by_the_ports_that_it_joined_with() {
 #[test]
 fn a_large_network_floods_less_while_it_is_being_found_out() {
     let flooded = |switches: usize, known| {
-        let port = |number| Port {
+        let port = |number| MapPort {
             number: PortNo(number),
             mac: MacAddr::default(),
             speed_kbps: 0,
@@ -390,7 +390,7 @@ fn a_large_network_floods_less_while_it_is_being_found_out() {
         };
         let dpids = (1..=switches as u64).map(DatapathId);
         let (version, since) = (Version::V13, Time::START);
-        let switch = |dpid| Switch { dpid, version, since, ports: vec![port(1), port(2)] };
+        let switch = |dpid| MapSwitch { dpid, version, since, ports: vec![port(1), port(2)] };
         let map: Map = dpids.clone().map(switch).collect();
         let mut graph_builder = crate::routing::GraphBuilder::default();
         graph_builder.follow(&map);
@@ -414,10 +414,10 @@ fn behind_a_switch_that_is_not_ours_one_port_is_open_to_its_hosts() {
     // Three switches on one of another's, and a cable between the first two.
     let at = |dpid| SwitchPort::new(dpid, 1);
     let peer = |at| {
-        let (state, since, latency_us) = (State::Up, Time::START, 0);
-        Peer { at, state, since, out: true, back: true, slow: false, latency_us }
+        let (state, since, latency_us) = (LinkState::Up, Time::START, 0);
+        LinkPeer { at, state, since, out: true, back: true, slow: false, latency_us }
     };
-    let port = |number, link: Option<Peer>, far: Vec<Peer>| Port {
+    let port = |number, link: Option<LinkPeer>, far: Vec<LinkPeer>| MapPort {
         number: PortNo(number),
         mac: MacAddr::default(),
         speed_kbps: 0,
@@ -431,7 +431,7 @@ fn behind_a_switch_that_is_not_ours_one_port_is_open_to_its_hosts() {
         let cable = (dpid < 3).then(|| port(2, Some(peer(SwitchPort::new(3 - dpid, 2))), vec![]));
         let ports = [port(1, None, far)].into_iter().chain(cable).collect();
         let (version, since) = (Version::V13, Time::START);
-        Switch { dpid: DatapathId(dpid), version, since, ports }
+        MapSwitch { dpid: DatapathId(dpid), version, since, ports }
     });
     let map: Map = switches.collect();
     let mut graph_builder = crate::routing::GraphBuilder::default();

@@ -16,15 +16,15 @@ use aldis_packet::ethertype;
 use aldis_wire::NO_BUFFER;
 use aldis_wire::msg::{Action, FlowMod, FlowModFlags, Match, Message, PacketOut, PortNo};
 
-use crate::recent_set::{RecentSet, Verdict};
+use crate::recent_set::{Recency, RecentSet};
 use crate::send::{XID_NONE, send_out};
 
-use super::link::State;
-use super::lldp::{FAR_ETHERTYPE, Key, Probe, Reach, Read};
-use super::map::{Change, Map, Peer, Port};
+use super::link::LinkState;
+use super::lldp::{FAR_ETHERTYPE, LldpFrame, LldpProbe, Reach, TagKey};
+use super::map::{LinkPeer, Map, MapChange, MapPort};
 use super::search::{MapPublisher, ReportBody, Search, SearchPublisher, SearchReport};
 use super::switch_ports::SwitchPorts;
-use super::{Config, Counters};
+use super::{TopologyConfig, TopologyCounters};
 
 /// How often what was put off is told.
 const TELL_EVERY: Duration = Duration::from_secs(1);
@@ -50,10 +50,10 @@ const PRIORITY: u16 = 0xffff;
 /// The application: one instance for each worker, all with the same key.
 #[derive(Debug)]
 pub struct Topology {
-    config: Config,
-    key: Key,
+    config: TopologyConfig,
+    key: TagKey,
     heard: RecentSet,
-    refused: Counters,
+    refused: TopologyCounters,
     untrue: u32,
     /// Connections that are gone and of which the search was not told.
     gone: Vec<SearchReport>,
@@ -61,12 +61,12 @@ pub struct Topology {
 
 impl Topology {
     /// An instance; those of other workers get the same settings and the same key.
-    pub fn new(config: Config, key: Key) -> Topology {
+    pub fn new(config: TopologyConfig, key: TagKey) -> Topology {
         Topology {
             config,
             key,
             heard: RecentSet::new(REMEMBERED_MAX, REMEMBERED),
-            refused: Counters::default(),
+            refused: TopologyCounters::default(),
             untrue: 0,
             gone: Vec::new(),
         }
@@ -75,8 +75,8 @@ impl Topology {
     /// What becomes of a frame that says to be LLDP or the like. A probe of ours stops here; one
     /// that was flooded would make links that there are not.
     fn hear(&mut self, now: Time, request: &Request<'_>, out: &mut Output) -> Next {
-        let read = Probe::read(&self.key, request.frame);
-        if read == Read::Foreign {
+        let read = LldpProbe::read(&self.key, request.frame);
+        if read == LldpFrame::Foreign {
             self.refused.foreign += 1;
             return Next::Continue;
         }
@@ -94,15 +94,15 @@ impl Topology {
     }
 
     /// Whether the search has to see it; counts where not.
-    fn is_worth_a_look(&mut self, now: Time, at: SwitchPort, read: &Read) -> bool {
+    fn is_worth_a_look(&mut self, now: Time, at: SwitchPort, read: &LldpFrame) -> bool {
         match read {
-            Read::Foreign => false,
-            Read::Ours(probe) => {
-                let is_new = self.heard.note(now, probe.mark(at)) != Verdict::Known;
+            LldpFrame::Foreign => false,
+            LldpFrame::Ours(probe) => {
+                let is_new = self.heard.note(now, probe.mark(at)) != Recency::Known;
                 self.refused.replayed += u64::from(!is_new);
                 is_new
             }
-            Read::Untrue(said) => {
+            LldpFrame::Untrue(said) => {
                 self.untrue += 1;
                 let looked_at = said.is_some() && self.untrue <= UNTRUE_MAX;
                 self.refused.forged += u64::from(!looked_at);
@@ -130,10 +130,10 @@ fn listen(switch: &SwitchInfo, out: &mut Output) {
 }
 
 /// Tells the operator which links came and went. Each is told at its lower end.
-fn tell(config: &Config, change: &Change<'_>, commands: &mut Commands) {
-    let Change::Port { at, before, now } = *change else { return };
-    let peers = |port: Option<&Port>| -> BTreeMap<SwitchPort, Peer> {
-        let peers = port.into_iter().flat_map(Port::peers).filter(|peer| at < peer.at);
+fn tell(config: &TopologyConfig, change: &MapChange<'_>, commands: &mut Commands) {
+    let MapChange::Port { at, before, now } = *change else { return };
+    let peers = |port: Option<&MapPort>| -> BTreeMap<SwitchPort, LinkPeer> {
+        let peers = port.into_iter().flat_map(MapPort::peers).filter(|peer| at < peer.at);
         peers.map(|peer| (peer.at, *peer)).collect()
     };
     let now_port = now;
@@ -141,12 +141,12 @@ fn tell(config: &Config, change: &Change<'_>, commands: &mut Commands) {
     for (to, peer) in &now {
         let was = before.get(to);
         // Every link works one way only until the first answer: that is nothing to be told.
-        let is_new = was.is_none() && peer.state == State::OneWay;
+        let is_new = was.is_none() && peer.state == LinkState::OneWay;
         if !is_new && was.is_none_or(|was| was.state != peer.state) {
             let now = match peer.state {
-                State::Up => LinkNow::Up,
-                State::OneWay => LinkNow::OneWay,
-                State::Unproven => LinkNow::Unproven,
+                LinkState::Up => LinkNow::Up,
+                LinkState::OneWay => LinkNow::OneWay,
+                LinkState::Unproven => LinkNow::Unproven,
             };
             commands.found(Topology::NAME, link(at, *to, now));
             let is_cable = now_port.and_then(|port| port.link).is_some_and(|link| link.at == *to);
@@ -169,16 +169,16 @@ fn tell(config: &Config, change: &Change<'_>, commands: &mut Commands) {
 fn tell_doubt(
     commands: &mut Commands,
     (at, to): (SwitchPort, SwitchPort),
-    (was, now): (Option<&Peer>, &Peer),
+    (was, now): (Option<&LinkPeer>, &LinkPeer),
     patience: Duration,
 ) {
-    let is_doubted = |peer: &Peer| peer.state == State::Unproven;
+    let is_doubted = |peer: &LinkPeer| peer.state == LinkState::Unproven;
     if is_doubted(now) {
         commands.warn(format!(
             "topology: the link {at} - {to} carries nothing until it has proven itself, which takes {} s: a host was seen at one of its ports before",
             patience.as_secs()
         ));
-    } else if was.is_some_and(is_doubted) && now.state == State::Up {
+    } else if was.is_some_and(is_doubted) && now.state == LinkState::Up {
         commands
             .info(format!("topology: the link {at} - {to} has proven itself, and carries traffic"));
     }
@@ -307,10 +307,10 @@ impl App for Topology {
         self.untrue = 0;
         let gone = std::mem::take(&mut self.gone);
         self.gone.extend(gone.into_iter().filter_map(|told| commands.report::<Search>(told).err()));
-        if self.refused != Counters::default()
+        if self.refused != TopologyCounters::default()
             && commands.report::<Search>(SearchReport(ReportBody::Refused(self.refused))).is_ok()
         {
-            self.refused = Counters::default();
+            self.refused = TopologyCounters::default();
         }
     }
 

@@ -7,13 +7,13 @@ use aldis_control::{SwitchPort, Time};
 use aldis_wire::{DatapathId, MacAddr};
 
 use super::host_port_history::HostPortHistory;
-use super::link::{Ends, Link, State};
-use super::lldp::{Key, Probe, Reach, Read};
+use super::link::{Ends, Link, LinkState};
+use super::lldp::{LldpFrame, LldpProbe, Reach, TagKey};
 use super::map;
-use super::port::{FAR_MAX, FAST_TURNS, Port};
+use super::port::{FAR_MAX, FAST_TURNS, ProbedPort};
 use super::relay::{Baseline, SAMPLES_MIN, Window};
 use super::schedule::Schedule;
-use super::{Config, Counters, Refusal};
+use super::{ProbeRefusal, TopologyConfig, TopologyCounters};
 
 /// Between the first probes of a port, and after one that did not come through.
 const FAST: Duration = Duration::from_millis(500);
@@ -61,7 +61,7 @@ struct KnownSwitch {
     up_at: Time,
     /// When its ports that need no haste are probed next: all at once, in one write.
     round: Time,
-    /// The same of its quiet ports ([`Port::is_quiet`]).
+    /// The same of its quiet ports ([`ProbedPort::is_quiet`]).
     quiet_round: Time,
     /// Round trips between it and the controller.
     control: Window,
@@ -70,7 +70,7 @@ struct KnownSwitch {
 /// What was seen at a port that says something against a link; the more it says, the later it
 /// comes.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-enum Doubt {
+enum LinkDoubt {
     /// Nothing.
     None,
     /// There was a host once: the link may be hosts that hand probes on, and has to prove that it
@@ -80,7 +80,7 @@ enum Doubt {
     Host,
 }
 
-impl Config {
+impl TopologyConfig {
     fn fast(&self) -> Duration {
         FAST.min(self.interval)
     }
@@ -96,25 +96,25 @@ impl Config {
 /// All ports and links.
 #[derive(Debug)]
 pub struct Discovery {
-    config: Config,
-    key: Key,
+    config: TopologyConfig,
+    key: TagKey,
     switches: BTreeMap<DatapathId, KnownSwitch>,
     /// Those that are up.
-    ports: BTreeMap<SwitchPort, Port>,
+    ports: BTreeMap<SwitchPort, ProbedPort>,
     past: HostPortHistory,
     links: BTreeMap<Ends, Link>,
     schedule: Schedule,
     sequence: u64,
     baseline: Baseline,
     baseline_at: Time,
-    counters: Counters,
+    counters: TopologyCounters,
     /// Switches of which something changed that others can see.
     touched: BTreeSet<DatapathId>,
 }
 
 impl Discovery {
     /// Nothing is known yet.
-    pub fn new(config: Config, key: Key) -> Discovery {
+    pub fn new(config: TopologyConfig, key: TagKey) -> Discovery {
         Discovery {
             config,
             key,
@@ -126,13 +126,13 @@ impl Discovery {
             sequence: 0,
             baseline: Baseline::default(),
             baseline_at: Time::START,
-            counters: Counters::default(),
+            counters: TopologyCounters::default(),
             touched: BTreeSet::new(),
         }
     }
 
     /// What was done since the start.
-    pub fn counters(&self) -> &Counters {
+    pub fn counters(&self) -> &TopologyCounters {
         &self.counters
     }
 
@@ -160,15 +160,15 @@ impl Discovery {
 
     /// A cable that worked one way only up to now counts for nothing: where floods left it out and
     /// there is no other way yet, what was flooded would be lost.
-    fn leads_known(&self, port: &Port) -> bool {
+    fn leads_known(&self, port: &ProbedPort) -> bool {
         let link = port.link.and_then(|ends| self.links.get(&ends));
         port.is_searched() || link.is_some_and(Link::is_both_ways)
     }
 
     /// The ports of a switch that are up, as others see them, by number. Their speed is not known
     /// here: 0.
-    pub(super) fn ports_of(&self, dpid: DatapathId) -> impl Iterator<Item = map::Port> {
-        self.ports.range(SwitchPort::all_of(dpid)).map(|(at, port)| map::Port {
+    pub(super) fn ports_of(&self, dpid: DatapathId) -> impl Iterator<Item = map::MapPort> {
+        self.ports.range(SwitchPort::all_of(dpid)).map(|(at, port)| map::MapPort {
             number: at.port,
             mac: port.mac,
             speed_kbps: 0,
@@ -184,7 +184,7 @@ impl Discovery {
         core::mem::take(&mut self.touched)
     }
 
-    fn peer(&self, ends: Ends, from: SwitchPort) -> Option<map::Peer> {
+    fn peer(&self, ends: Ends, from: SwitchPort) -> Option<map::LinkPeer> {
         self.links.get(&ends).map(|link| link.peer_from(from))
     }
 
@@ -217,7 +217,7 @@ impl Discovery {
             Some(port) => port.mac = mac,
             None if self.switches.contains_key(&at.dpid) => {
                 let history = self.past.take(now, at, mac);
-                self.ports.insert(at, Port::new(mac, now, history));
+                self.ports.insert(at, ProbedPort::new(mac, now, history));
                 self.schedule.add(now, at);
             }
             None => return,
@@ -270,7 +270,7 @@ impl Discovery {
         self.expect(now, from, reach);
         self.sequence += 1;
         let (sequence, nonce) = (self.sequence, self.key.nonce(self.sequence));
-        let probe = Probe { from, reach, sequence, nonce };
+        let probe = LldpProbe { from, reach, sequence, nonce };
         let due = self.due(now, from, nonce[0]);
         let port = self.ports.get_mut(&from).expect("only ports that are up have a probe due");
         if port.send(now, &probe) {
@@ -296,15 +296,15 @@ impl Discovery {
     }
 
     /// A frame came in that says to be a probe, and was read with the key.
-    pub(super) fn hear(&mut self, now: Time, at: SwitchPort, read: Read) {
+    pub(super) fn hear(&mut self, now: Time, at: SwitchPort, read: LldpFrame) {
         let believed = match read {
-            Read::Foreign => {
+            LldpFrame::Foreign => {
                 self.counters.foreign += 1;
                 return;
             }
-            Read::Untrue(Some(said)) if self.was_sent(&said) => Err(Refusal::Altered),
-            Read::Untrue(_) => Err(Refusal::Forged),
-            Read::Ours(probe) => self.admit(now, at, &probe).map(|sent| (probe, sent)),
+            LldpFrame::Untrue(Some(said)) if self.was_sent(&said) => Err(ProbeRefusal::Altered),
+            LldpFrame::Untrue(_) => Err(ProbeRefusal::Forged),
+            LldpFrame::Ours(probe) => self.admit(now, at, &probe).map(|sent| (probe, sent)),
         };
         match believed {
             Ok((probe, sent)) => {
@@ -315,34 +315,39 @@ impl Discovery {
         }
     }
 
-    fn was_sent(&mut self, probe: &Probe) -> bool {
+    fn was_sent(&mut self, probe: &LldpProbe) -> bool {
         self.ports.get_mut(&probe.from).is_some_and(|port| port.sent(probe).is_some())
     }
 
     /// Whether a probe of ours may have come in at `at` now: when it was sent.
-    fn admit(&mut self, now: Time, at: SwitchPort, probe: &Probe) -> Result<Time, Refusal> {
+    fn admit(
+        &mut self,
+        now: Time,
+        at: SwitchPort,
+        probe: &LldpProbe,
+    ) -> Result<Time, ProbeRefusal> {
         let ends = Ends::new(probe.from, at);
         let is_known = self.links.get(&ends).is_some_and(|link| link.reach == probe.reach);
         let to = self.ports.get(&at).filter(|_| at != probe.from);
-        let to_up_at = to.map(|port| port.up_at).ok_or(Refusal::WrongPort)?;
-        let from = self.ports.get_mut(&probe.from).ok_or(Refusal::Late)?;
-        let sent = from.sent(probe).ok_or(Refusal::Replayed)?;
+        let to_up_at = to.map(|port| port.up_at).ok_or(ProbeRefusal::WrongPort)?;
+        let from = self.ports.get_mut(&probe.from).ok_or(ProbeRefusal::Late)?;
+        let sent = from.sent(probe).ok_or(ProbeRefusal::Replayed)?;
         if !sent.arrive(at, is_known) {
-            return Err(Refusal::Replayed);
+            return Err(ProbeRefusal::Replayed);
         }
         let sent_at = sent.at;
         if now.since(sent_at) > LIFE || sent_at < to_up_at {
-            return Err(Refusal::Late);
+            return Err(ProbeRefusal::Late);
         }
         if is_known {
             return Ok(sent_at);
         }
         if !ends.ports().into_iter().all(|end| self.is_free(end, probe.reach)) {
-            return Err(Refusal::WrongPort);
+            return Err(ProbeRefusal::WrongPort);
         }
         match self.doubt(now, ends, probe.reach) {
-            Doubt::Host => Err(Refusal::HostPort),
-            Doubt::HostPortHistory | Doubt::None => Ok(sent_at),
+            LinkDoubt::Host => Err(ProbeRefusal::HostPort),
+            LinkDoubt::HostPortHistory | LinkDoubt::None => Ok(sent_at),
         }
     }
 
@@ -353,9 +358,9 @@ impl Discovery {
     }
 
     /// What stands against a link that was not there: the worse of what was seen at its ends.
-    fn doubt(&self, now: Time, ends: Ends, reach: Reach) -> Doubt {
+    fn doubt(&self, now: Time, ends: Ends, reach: Reach) -> LinkDoubt {
         if reach == Reach::Far && self.config.far_with_hosts {
-            return Doubt::None;
+            return LinkDoubt::None;
         }
         let [one, other] = ends.ports().map(|end| self.doubt_at(now, ends, end));
         one.max(other)
@@ -363,30 +368,30 @@ impl Discovery {
 
     /// What was seen at one end. Where the link was there before, what showed meanwhile may have
     /// come through it.
-    fn doubt_at(&self, now: Time, ends: Ends, at: SwitchPort) -> Doubt {
+    fn doubt_at(&self, now: Time, ends: Ends, at: SwitchPort) -> LinkDoubt {
         let Some(port) = self.ports.get(&at).filter(|port| !port.had(ends)) else {
-            return Doubt::None;
+            return LinkDoubt::None;
         };
         match port.shown.filter(|_| !self.is_excused(now, port, ends.across(at))) {
-            Some(shown) if now.since(shown) < SHOWN_FOR => Doubt::Host,
-            None if port.history.is_none() => Doubt::None,
-            _ => Doubt::HostPortHistory,
+            Some(shown) if now.since(shown) < SHOWN_FOR => LinkDoubt::Host,
+            None if port.history.is_none() => LinkDoubt::None,
+            _ => LinkDoubt::HostPortHistory,
         }
     }
 
     /// Whether what showed at a port may have come from `other`, before the first probes could:
     /// these wait where there are many ports.
-    fn is_excused(&self, now: Time, port: &Port, other: SwitchPort) -> bool {
+    fn is_excused(&self, now: Time, port: &ProbedPort, other: SwitchPort) -> bool {
         let is_fresh = |since: Time| now.since(since) < FRESH;
         let joined = self.switches.get(&other.dpid).map_or(Time::START, |switch| switch.up_at);
-        let joins = |other: &Port| !other.settled && other.up_at == joined;
+        let joins = |other: &ProbedPort| !other.settled && other.up_at == joined;
         let other_joined = is_fresh(joined) || self.ports.get(&other).is_some_and(joins);
         let came_up = is_fresh(port.up_at) || !port.settled;
         other_joined || came_up && port.history.is_none()
     }
 
     /// A probe that can be believed came in.
-    fn confirm(&mut self, now: Time, at: SwitchPort, probe: &Probe, sent: Time) {
+    fn confirm(&mut self, now: Time, at: SwitchPort, probe: &LldpProbe, sent: Time) {
         let ends = Ends::new(probe.from, at);
         let is_new = self.links.get(&ends).is_none_or(|link| link.reach != probe.reach);
         if is_new {
@@ -407,7 +412,7 @@ impl Discovery {
 
     /// A link that was not known.
     fn join(&mut self, now: Time, ends: Ends, reach: Reach) {
-        let must_prove = self.doubt(now, ends, reach) != Doubt::None;
+        let must_prove = self.doubt(now, ends, reach) != LinkDoubt::None;
         if reach == Reach::Direct {
             let far = ends.ports().into_iter().filter_map(|port| self.ports.get(&port));
             let far: Vec<Ends> = far.flat_map(|port| port.far.iter().copied()).collect();
@@ -446,10 +451,9 @@ impl Discovery {
             return;
         }
         self.baseline_at = now + BASELINE_EVERY;
-        let believed = self
-            .links
-            .values()
-            .filter(|link| link.state == State::Up && link.reach == Reach::Direct && !link.slow);
+        let believed = self.links.values().filter(|link| {
+            link.state == LinkState::Up && link.reach == Reach::Direct && !link.slow
+        });
         let halves = believed.flat_map(|link| link.halves.iter().flatten());
         let ready = halves.filter(|half| half.window.len() >= SAMPLES_MIN);
         self.baseline = Baseline::of(ready.filter_map(|half| half.window.quartile()).collect());
@@ -472,9 +476,9 @@ impl Discovery {
             link.must_prove = false;
         }
         let state = match link.is_both_ways() {
-            true if link.must_prove => State::Unproven,
-            true => State::Up,
-            false => State::OneWay,
+            true if link.must_prove => LinkState::Unproven,
+            true => LinkState::Up,
+            false => LinkState::OneWay,
         };
         if is_new || state != link.state {
             (link.state, link.since) = (state, now);
@@ -505,14 +509,15 @@ impl Discovery {
             self.touched.extend(ends.ports().map(|port| port.dpid));
             if link.halves.iter().all(Option::is_none) {
                 self.lose(now, ends);
-            } else if link.state != State::OneWay {
-                (link.state, link.since) = (State::OneWay, now);
+            } else if link.state != LinkState::OneWay {
+                (link.state, link.since) = (LinkState::OneWay, now);
             }
         }
     }
 
     fn reach(&self, from: SwitchPort) -> Reach {
-        let is_far = |port: &Port| port.link.is_none() && port.turns % FAR_TURN == FAR_TURN - 1;
+        let is_far =
+            |port: &ProbedPort| port.link.is_none() && port.turns % FAR_TURN == FAR_TURN - 1;
         if self.ports.get(&from).is_some_and(is_far) { Reach::Far } else { Reach::Direct }
     }
 
@@ -525,7 +530,7 @@ impl Discovery {
         let waits = |ends: &Ends| {
             let Some(link) = self.links.get(ends) else { return false };
             let unheard = link.halves.iter().flatten().any(|half| half.unheard >= 2);
-            unheard || link.state == State::Unproven
+            unheard || link.state == LinkState::Unproven
         };
         if port.turns + 1 < FAST_TURNS || port.link.iter().chain(&port.far).any(waits) {
             return now + self.config.fast();
@@ -548,7 +553,7 @@ impl Discovery {
     /// The other end of a link was heard of and not this one: it is probed now, if it was not just
     /// a moment ago.
     fn hasten(&mut self, now: Time, at: SwitchPort) {
-        let waits = |port: &&mut Port| port.due > now + FAST;
+        let waits = |port: &&mut ProbedPort| port.due > now + FAST;
         let Some(port) = self.ports.get_mut(&at).filter(waits) else { return };
         self.schedule.remove(port.due, at);
         port.due = now;
@@ -563,7 +568,7 @@ mod tests {
     /// A switch can name four billion ports.
     #[test]
     fn ports_that_are_gone_are_forgotten_but_for_some_that_showed_hosts() {
-        let mut discovery = Discovery::new(Config::default(), Key::new([1; 32]));
+        let mut discovery = Discovery::new(TopologyConfig::default(), TagKey::new([1; 32]));
         discovery.switch_up(Time::START, DatapathId(1));
         for number in 1..1000 {
             let at = SwitchPort::new(1, number);

@@ -5,7 +5,7 @@ use core::time::Duration;
 use aldis_control::{SwitchPort, Time};
 
 use super::lldp::Reach;
-use super::map::Peer;
+use super::map::LinkPeer;
 use super::relay::{SAMPLES_MIN, Window};
 
 /// Latencies that differ by no more are the same to others, in microseconds: less is the waiting of
@@ -41,7 +41,7 @@ impl Ends {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[cfg_attr(feature = "serde", serde(rename_all = "kebab-case"))]
-pub enum State {
+pub enum LinkState {
     /// Probes came through one way only.
     OneWay,
     /// Both ways, but one of its ports showed a host before it went down and came up again: until
@@ -87,7 +87,7 @@ pub struct Link {
     /// Whether it is a cable, or leads through a switch that is not ours.
     pub reach: Reach,
     /// How far it can be relied on.
-    pub state: State,
+    pub state: LinkState,
     /// Since when it has been in this state.
     pub since: Time,
     /// Whether it takes so much longer than other links that it may be a relay.
@@ -98,7 +98,7 @@ pub struct Link {
 
 impl Link {
     pub(super) fn new(ends: Ends, reach: Reach, must_prove: bool, now: Time) -> Link {
-        let state = State::OneWay;
+        let state = LinkState::OneWay;
         Link { ends, reach, state, since: now, slow: false, must_prove, halves: [None; 2] }
     }
 
@@ -132,10 +132,10 @@ impl Link {
     }
 
     /// The link as seen from one of its ends.
-    pub(super) fn peer_from(&self, from: SwitchPort) -> Peer {
+    pub(super) fn peer_from(&self, from: SwitchPort) -> LinkPeer {
         let [out, back] = [from, self.ends.across(from)]
             .map(|end| self.halves[self.ends.direction(end)].as_ref());
-        Peer {
+        LinkPeer {
             at: self.ends.across(from),
             state: self.state,
             since: self.since,

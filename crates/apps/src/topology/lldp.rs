@@ -37,29 +37,29 @@ const END: [u8; 2] = [0, 0];
 
 /// The key that tags are made with: random, and secret: a host that has it can make links.
 #[derive(Clone)]
-pub struct Key {
+pub struct TagKey {
     tags: Hmac<Sha256>,
     nonces: Hmac<Sha256>,
 }
 
-impl core::fmt::Debug for Key {
+impl core::fmt::Debug for TagKey {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
         f.write_str("Key")
     }
 }
 
-impl Key {
+impl TagKey {
     /// The key of 32 random bytes, drawn at the start.
-    pub fn new(random: [u8; 32]) -> Key {
-        Key::kept(random, random)
+    pub fn new(random: [u8; 32]) -> TagKey {
+        TagKey::kept(random, random)
     }
 
     /// A key that was kept from a run before, with 32 random bytes drawn at this start: what was
     /// sent in another run is not sent again in this one, though it counts from the beginning.
-    pub fn kept(key: [u8; 32], random: [u8; 32]) -> Key {
+    pub fn kept(key: [u8; 32], random: [u8; 32]) -> TagKey {
         let [tags, nonces] = [key, random]
             .map(|bytes| Hmac::new_from_slice(&bytes).expect("an HMAC takes keys of any length"));
-        Key { tags, nonces }
+        TagKey { tags, nonces }
     }
 
     fn tag(&self, bytes: &[u8]) -> [u8; TAG_LEN] {
@@ -95,7 +95,7 @@ pub enum Reach {
 
 /// What a probe says.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Probe {
+pub(super) struct LldpProbe {
     pub(super) from: SwitchPort,
     pub(super) reach: Reach,
     /// Logical time: how many probes were sent before.
@@ -105,18 +105,18 @@ pub(super) struct Probe {
 
 /// What a frame is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) enum Read {
+pub(super) enum LldpFrame {
     /// Nothing of ours.
     Foreign,
     /// It says to be ours and is not, or not any more.
-    Untrue(Option<Probe>),
+    Untrue(Option<LldpProbe>),
     /// A probe that was sent by us, as it was sent.
-    Ours(Probe),
+    Ours(LldpProbe),
 }
 
-impl Probe {
+impl LldpProbe {
     /// Writes the frame that leaves the port with this address.
-    pub(super) fn write(&self, key: &Key, mac: MacAddr, frame: &mut Vec<u8>) {
+    pub(super) fn write(&self, key: &TagKey, mac: MacAddr, frame: &mut Vec<u8>) {
         let (destination, ethertype) = match self.reach {
             Reach::Direct => (lldp::DESTINATION, ethertype::LLDP),
             Reach::Far => (ethernet::BROADCAST, FAR_ETHERTYPE),
@@ -146,20 +146,20 @@ impl Probe {
     }
 
     /// What a frame is, read with the key.
-    pub(super) fn read(key: &Key, frame: &[u8]) -> Read {
-        let Some(head) = Ethernet::new(frame) else { return Read::Foreign };
+    pub(super) fn read(key: &TagKey, frame: &[u8]) -> LldpFrame {
+        let Some(head) = Ethernet::new(frame) else { return LldpFrame::Foreign };
         if !matches!(head.ethertype(), ethertype::LLDP | FAR_ETHERTYPE) {
-            return Read::Foreign;
+            return LldpFrame::Foreign;
         }
-        let Some(lldp) = Lldp::new(head.payload()) else { return Read::Foreign };
+        let Some(lldp) = Lldp::new(head.payload()) else { return LldpFrame::Foreign };
         let ours = |unit: lldp::Tlv<'_>| match unit.organisational() {
-            Some((ORGANISATION, SUBTYPE, _)) => Some(Probe::of_body(&unit.value[4..])),
+            Some((ORGANISATION, SUBTYPE, _)) => Some(LldpProbe::of_body(&unit.value[4..])),
             _ => None,
         };
-        let Some(probe) = lldp.tlvs().find_map(ours) else { return Read::Foreign };
+        let Some(probe) = lldp.tlvs().find_map(ours) else { return LldpFrame::Foreign };
         match probe {
-            Some(probe) if is_whole(key, frame) => Read::Ours(probe),
-            probe => Read::Untrue(probe),
+            Some(probe) if is_whole(key, frame) => LldpFrame::Ours(probe),
+            probe => LldpFrame::Untrue(probe),
         }
     }
 
@@ -173,7 +173,7 @@ impl Probe {
         body
     }
 
-    fn of_body(value: &[u8]) -> Option<Probe> {
+    fn of_body(value: &[u8]) -> Option<LldpProbe> {
         let body = value.first_chunk::<BODY_LEN>()?;
         let long = |at: usize| body[at..at + 8].iter().fold(0, |n, &byte| n << 8 | u64::from(byte));
         let port = body[10..14].iter().fold(0, |n, &byte| n << 8 | u32::from(byte));
@@ -183,12 +183,12 @@ impl Probe {
             _ => return None,
         };
         let nonce = *body.last_chunk().expect("of 38 bytes");
-        Some(Probe { from: SwitchPort::new(long(2), port), reach, sequence: long(14), nonce })
+        Some(LldpProbe { from: SwitchPort::new(long(2), port), reach, sequence: long(14), nonce })
     }
 }
 
 /// Whether the frame ends with a tag over all that is in front of it.
-fn is_whole(key: &Key, frame: &[u8]) -> bool {
+fn is_whole(key: &TagKey, frame: &[u8]) -> bool {
     let Some((rest, end)) = frame.split_last_chunk::<2>() else { return false };
     let Some((tagged, tag)) = rest.split_last_chunk::<TAG_LEN>() else { return false };
     *end == END && key.is_tag_of(tagged, tag)
@@ -199,19 +199,19 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn key() -> Key {
-        Key::new([7; 32])
+    fn key() -> TagKey {
+        TagKey::new([7; 32])
     }
 
-    fn written(probe: &Probe) -> Vec<u8> {
+    fn written(probe: &LldpProbe) -> Vec<u8> {
         let mut frame = Vec::new();
         probe.write(&key(), MacAddr::from_u64(0x0200_0000_0001), &mut frame);
         frame
     }
 
-    fn probe(dpid: u64, port: u32, reach: Reach, sequence: u64) -> Probe {
+    fn probe(dpid: u64, port: u32, reach: Reach, sequence: u64) -> LldpProbe {
         let from = SwitchPort::new(dpid, port);
-        Probe { from, reach, sequence, nonce: key().nonce(sequence) }
+        LldpProbe { from, reach, sequence, nonce: key().nonce(sequence) }
     }
 
     #[test]
@@ -228,7 +228,7 @@ mod tests {
     fn the_tag_is_that_of_rfc_4231() {
         // Test case 2 of RFC 4231 §4.3, cut to its first half.
         let jefe: Hmac<Sha256> = Hmac::new_from_slice(b"Jefe").unwrap();
-        let key = Key { tags: jefe.clone(), nonces: jefe };
+        let key = TagKey { tags: jefe.clone(), nonces: jefe };
         let tag = key.tag(b"what do ya want for nothing?");
         assert_eq!(tag[..8], [0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e]);
         assert_ne!(key.nonce(1), key.nonce(2));
@@ -241,9 +241,9 @@ mod tests {
         fn what_is_written_is_read_and_nothing_else(dpid: u64, port: u32, far: bool, sequence: u64, at: prop::sample::Index, change in 1u8.., more in prop::collection::vec(any::<u8>(), 1..8)) {
             let probe = probe(dpid, port, if far { Reach::Far } else { Reach::Direct }, sequence);
             let frame = written(&probe);
-            prop_assert_eq!(Probe::read(&key(), &frame), Read::Ours(probe));
-            prop_assert_eq!(Probe::read(&Key::new([8; 32]), &frame), Read::Untrue(Some(probe)));
-            let is_ours = |bytes: &[u8]| matches!(Probe::read(&key(), bytes), Read::Ours(_));
+            prop_assert_eq!(LldpProbe::read(&key(), &frame), LldpFrame::Ours(probe));
+            prop_assert_eq!(LldpProbe::read(&TagKey::new([8; 32]), &frame), LldpFrame::Untrue(Some(probe)));
+            let is_ours = |bytes: &[u8]| matches!(LldpProbe::read(&key(), bytes), LldpFrame::Ours(_));
             let mut changed = frame.clone();
             *at.get_mut(&mut changed) ^= change;
             prop_assert!(!is_ours(&changed));
@@ -256,7 +256,7 @@ mod tests {
         fn any_bytes_are_harmless(start in prop_oneof![Just(0usize), 14..60usize], bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let frame = written(&probe(1, 2, Reach::Direct, 3));
             let frame = [&frame[..start], &bytes].concat();
-            prop_assert!(!matches!(Probe::read(&key(), &frame), Read::Ours(_)));
+            prop_assert!(!matches!(LldpProbe::read(&key(), &frame), LldpFrame::Ours(_)));
         }
     }
 }

@@ -14,12 +14,12 @@ use aldis_control::{Part, SwitchPort, Time};
 use aldis_wire::msg::PortNo;
 use aldis_wire::{DatapathId, MacAddr, Version};
 
-use super::link::{Ends, State};
+use super::link::{Ends, LinkState};
 
 /// The network: its switches, in the order of their names.
 #[derive(Clone, Debug, Default)]
 pub struct Map {
-    switches: Arc<Vec<Arc<Switch>>>,
+    switches: Arc<Vec<Arc<MapSwitch>>>,
     // Switches with a port of which it is not known what it leads to.
     unknown: usize,
 }
@@ -30,7 +30,7 @@ impl Part for Map {
     const NAME: &'static str = "topology";
 
     fn counts(&self) -> Counts {
-        let up = self.links().filter(|link| link.state == State::Up).count() as u64;
+        let up = self.links().filter(|link| link.state == LinkState::Up).count() as u64;
         let now = vec![("links", self.links().count() as u64), ("links_up", up)];
         Counts { counters: vec![], now }
     }
@@ -38,7 +38,7 @@ impl Part for Map {
 
 /// A switch that can be programmed.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Switch {
+pub struct MapSwitch {
     /// Its name.
     pub dpid: DatapathId,
     /// The version that it speaks.
@@ -46,12 +46,12 @@ pub struct Switch {
     /// Since when it is connected. One that connects again may have lost its flows.
     pub since: Time,
     /// Its ports that are up, by number; reserved ones, as LOCAL, are not among them.
-    pub ports: Vec<Port>,
+    pub ports: Vec<MapPort>,
 }
 
 /// A port that is up.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Port {
+pub struct MapPort {
     /// Its number.
     pub number: PortNo,
     /// Its own address.
@@ -65,18 +65,18 @@ pub struct Port {
     /// Whether a host was seen here since it came up; it may be elsewhere by now.
     pub host: bool,
     /// The other end of its cable, where that is a port of a switch of ours.
-    pub link: Option<Peer>,
+    pub link: Option<LinkPeer>,
     /// Ports of ours behind a switch that is not ours. There are none where there is a cable.
-    pub far: Vec<Peer>,
+    pub far: Vec<LinkPeer>,
 }
 
 /// What is at the other end of a link, and how far it can be relied on.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Peer {
+pub struct LinkPeer {
     /// The port at the other end.
     pub at: SwitchPort,
-    /// How far the link can be relied on: only one that is [`State::Up`] should carry traffic.
-    pub state: State,
+    /// How far the link can be relied on: only one that is [`LinkState::Up`] should carry traffic.
+    pub state: LinkState,
     /// Since when it has been in this state.
     pub since: Time,
     /// Whether probes from here arrive there.
@@ -91,18 +91,18 @@ pub struct Peer {
 
 /// What is different in a version of the map. Of a switch that is up, each port comes by itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Change<'m> {
+pub enum MapChange<'m> {
     /// A switch is up. Its ports follow.
-    SwitchUp(&'m Switch),
+    SwitchUp(&'m MapSwitch),
     /// A port is another than before, or is up now (`before` is none), or is not up any more (`now`
     /// is none).
     Port {
         /// The port.
         at: SwitchPort,
         /// As it was.
-        before: Option<&'m Port>,
+        before: Option<&'m MapPort>,
         /// The port now; none where it is not up any more.
-        now: Option<&'m Port>,
+        now: Option<&'m MapPort>,
     },
     /// A switch is gone. Its ports went before.
     SwitchDown(DatapathId),
@@ -114,7 +114,7 @@ pub struct MapLink {
     /// Its ends.
     pub ends: Ends,
     /// How far it can be relied on.
-    pub state: State,
+    pub state: LinkState,
     /// Since when it has been in this state.
     pub since: Time,
     /// Whether it is a cable, and does not lead through switches that are not ours.
@@ -126,7 +126,7 @@ pub struct MapLink {
 }
 
 impl MapLink {
-    fn of(at: SwitchPort, peer: &Peer, cable: bool) -> MapLink {
+    fn of(at: SwitchPort, peer: &LinkPeer, cable: bool) -> MapLink {
         MapLink {
             ends: Ends::new(at, peer.at),
             state: peer.state,
@@ -138,7 +138,7 @@ impl MapLink {
     }
 }
 
-impl Port {
+impl MapPort {
     /// Whether it leads to another switch of ours by a cable: hosts are not behind it. A link that
     /// cannot be relied on counts.
     pub fn is_link(&self) -> bool {
@@ -146,19 +146,19 @@ impl Port {
     }
 
     /// Every link that begins here.
-    pub fn peers(&self) -> impl Iterator<Item = &Peer> {
+    pub fn peers(&self) -> impl Iterator<Item = &LinkPeer> {
         self.link.iter().chain(&self.far)
     }
 }
 
-impl Switch {
+impl MapSwitch {
     /// Whether it is known of each of its ports what it leads to.
     pub fn is_known(&self) -> bool {
         self.ports.iter().all(|port| port.known)
     }
 
     /// One of its ports that are up.
-    pub fn port(&self, number: PortNo) -> Option<&Port> {
+    pub fn port(&self, number: PortNo) -> Option<&MapPort> {
         let at = self.ports.binary_search_by_key(&number, |port| port.number).ok()?;
         self.ports.get(at)
     }
@@ -171,17 +171,17 @@ impl Map {
     }
 
     /// A switch that is up.
-    pub fn switch(&self, dpid: DatapathId) -> Option<&Switch> {
+    pub fn switch(&self, dpid: DatapathId) -> Option<&MapSwitch> {
         self.place(dpid).ok().map(|at| &*self.switches[at])
     }
 
     /// A port that is up.
-    pub fn port(&self, at: SwitchPort) -> Option<&Port> {
+    pub fn port(&self, at: SwitchPort) -> Option<&MapPort> {
         self.switch(at.dpid)?.port(at.port)
     }
 
     /// All switches, in the order of their names.
-    pub fn switches(&self) -> impl ExactSizeIterator<Item = &Switch> {
+    pub fn switches(&self) -> impl ExactSizeIterator<Item = &MapSwitch> {
         self.switches.iter().map(|switch| &**switch)
     }
 
@@ -201,12 +201,12 @@ impl Map {
 
     /// What is different from `before`, any other version: for switches in the order of their
     /// names.
-    pub fn changes_since<'m>(&'m self, before: &'m Map) -> Vec<Change<'m>> {
+    pub fn changes_since<'m>(&'m self, before: &'m Map) -> Vec<MapChange<'m>> {
         let mut changes = Vec::new();
         if self.is(before) {
             return changes;
         }
-        let by_name = |switch: &Arc<Switch>| switch.dpid;
+        let by_name = |switch: &Arc<MapSwitch>| switch.dpid;
         for pair in differences(&before.switches, &self.switches, Arc::ptr_eq, by_name) {
             match pair {
                 (Some(was), Some(is)) if was.since == is.since => {
@@ -215,10 +215,10 @@ impl Map {
                 (was, is) => {
                     if let Some(was) = was {
                         changes.extend(ports(was.dpid, &was.ports, &[]));
-                        changes.push(Change::SwitchDown(was.dpid));
+                        changes.push(MapChange::SwitchDown(was.dpid));
                     }
                     if let Some(is) = is {
-                        changes.push(Change::SwitchUp(is));
+                        changes.push(MapChange::SwitchUp(is));
                         changes.extend(ports(is.dpid, &[], &is.ports));
                     }
                 }
@@ -233,7 +233,7 @@ impl Map {
     }
 
     /// Puts a switch in, in place of one with its name; whether that made a difference.
-    pub(super) fn put(&mut self, switch: Switch) -> bool {
+    pub(super) fn put(&mut self, switch: MapSwitch) -> bool {
         let place = self.place(switch.dpid);
         if place.is_ok_and(|at| *self.switches[at] == switch) {
             return false;
@@ -257,7 +257,7 @@ impl Map {
         true
     }
 
-    fn change(&mut self) -> &mut Vec<Arc<Switch>> {
+    fn change(&mut self) -> &mut Vec<Arc<MapSwitch>> {
         Arc::make_mut(&mut self.switches)
     }
 
@@ -267,8 +267,8 @@ impl Map {
 }
 
 /// Of these switches; of two with one name the later counts.
-impl FromIterator<Switch> for Map {
-    fn from_iter<I: IntoIterator<Item = Switch>>(switches: I) -> Map {
+impl FromIterator<MapSwitch> for Map {
+    fn from_iter<I: IntoIterator<Item = MapSwitch>>(switches: I) -> Map {
         let mut map = Map::default();
         for switch in switches {
             map.put(switch);
@@ -280,13 +280,13 @@ impl FromIterator<Switch> for Map {
 /// The ports of one switch that differ.
 fn ports<'m>(
     dpid: DatapathId,
-    was: &'m [Port],
-    is: &'m [Port],
-) -> impl Iterator<Item = Change<'m>> {
-    let pairs = differences(was, is, Port::eq, |port| port.number);
+    was: &'m [MapPort],
+    is: &'m [MapPort],
+) -> impl Iterator<Item = MapChange<'m>> {
+    let pairs = differences(was, is, MapPort::eq, |port| port.number);
     pairs.map(move |(before, now)| {
         let number = now.or(before).map_or(PortNo(0), |port| port.number);
-        Change::Port { at: SwitchPort::of(dpid, number), before, now }
+        MapChange::Port { at: SwitchPort::of(dpid, number), before, now }
     })
 }
 
@@ -322,15 +322,15 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeMap;
 
-    fn port(number: u32, known: bool) -> Port {
+    fn port(number: u32, known: bool) -> MapPort {
         let (mac, link) = (MacAddr::from_u64(u64::from(number)), None);
         let number = PortNo(number);
-        Port { number, mac, speed_kbps: 0, known, host: false, link, far: vec![] }
+        MapPort { number, mac, speed_kbps: 0, known, host: false, link, far: vec![] }
     }
 
-    fn switch(dpid: u64, since: u64, ports: impl IntoIterator<Item = (u32, bool)>) -> Switch {
+    fn switch(dpid: u64, since: u64, ports: impl IntoIterator<Item = (u32, bool)>) -> MapSwitch {
         let ports = ports.into_iter().map(|(number, known)| port(number, known)).collect();
-        Switch { dpid: DatapathId(dpid), version: Version::V13, since: Time(since), ports }
+        MapSwitch { dpid: DatapathId(dpid), version: Version::V13, since: Time(since), ports }
     }
 
     fn map() -> impl Strategy<Value = Map> {
@@ -360,16 +360,16 @@ mod tests {
                 }
             }
             let nothing = Map::default();
-            let mut ports: BTreeMap<SwitchPort, &Port> = BTreeMap::new();
+            let mut ports: BTreeMap<SwitchPort, &MapPort> = BTreeMap::new();
             let mut switches: BTreeMap<DatapathId, ()> = BTreeMap::new();
             for change in before.changes_since(&nothing).into_iter().chain(after.changes_since(&before)) {
                 match change {
-                    Change::SwitchUp(switch) => prop_assert!(switches.insert(switch.dpid, ()).is_none()),
-                    Change::SwitchDown(dpid) => {
+                    MapChange::SwitchUp(switch) => prop_assert!(switches.insert(switch.dpid, ()).is_none()),
+                    MapChange::SwitchDown(dpid) => {
                         prop_assert!(switches.remove(&dpid).is_some());
                         prop_assert!(ports.range(SwitchPort::all_of(dpid)).next().is_none());
                     }
-                    Change::Port { at, before, now } => {
+                    MapChange::Port { at, before, now } => {
                         prop_assert!(switches.contains_key(&at.dpid) && before != now);
                         let was = match now {
                             Some(port) => ports.insert(at, port),
@@ -401,11 +401,12 @@ mod tests {
         assert!(old.put(switch(1, 5, [(1, true)])) && !old.put(switch(1, 5, [(1, true)])));
         new.put(switch(1, 9, [(1, true)]));
         let changes = new.changes_since(&old);
-        let [Change::Port { now: None, .. }, Change::SwitchDown(_), up, back] = changes[..] else {
+        let [MapChange::Port { now: None, .. }, MapChange::SwitchDown(_), up, back] = changes[..]
+        else {
             panic!("{changes:?}")
         };
-        assert!(matches!(up, Change::SwitchUp(_)));
-        assert!(matches!(back, Change::Port { before: None, now: Some(_), .. }));
+        assert!(matches!(up, MapChange::SwitchUp(_)));
+        assert!(matches!(back, MapChange::Port { before: None, now: Some(_), .. }));
         assert!(new.take(DatapathId(1)) && !new.take(DatapathId(1)));
     }
 }

@@ -7,7 +7,7 @@ use aldis_control::{SwitchPort, Time};
 use aldis_wire::MacAddr;
 
 use super::link::Ends;
-use super::lldp::{Nonce, Probe, Reach};
+use super::lldp::{LldpProbe, Nonce, Reach};
 
 /// Probes of a port that may be on their way: those of two seconds in its first, fast ones.
 const SENT_MAX: usize = 6;
@@ -30,7 +30,7 @@ pub const FAR_MAX: usize = 16;
 
 /// A probe that was sent.
 #[derive(Clone, Debug)]
-pub(super) struct Sent {
+pub(super) struct SentProbe {
     pub(super) at: Time,
     sequence: u64,
     nonce: Nonce,
@@ -39,7 +39,7 @@ pub(super) struct Sent {
     heard: Vec<SwitchPort>,
 }
 
-impl Sent {
+impl SentProbe {
     /// Notes that it came in by a port; false where it can not have done so. Of ports that have no
     /// link there only so many count: those that have one count whatever came before them.
     pub(super) fn arrive(&mut self, at: SwitchPort, is_linked: bool) -> bool {
@@ -55,7 +55,7 @@ impl Sent {
 
 /// A port that is up.
 #[derive(Clone, Debug)]
-pub(super) struct Port {
+pub(super) struct ProbedPort {
     pub(super) mac: MacAddr,
     /// When it came up.
     pub(super) up_at: Time,
@@ -65,7 +65,7 @@ pub(super) struct Port {
     pub(super) turns: u32,
     /// When the next is due.
     pub(super) due: Time,
-    sent: VecDeque<Sent>,
+    sent: VecDeque<SentProbe>,
     /// Its direct link.
     pub(super) link: Option<Ends>,
     /// Its links through switches that are not ours.
@@ -79,9 +79,9 @@ pub(super) struct Port {
     pub(super) history: Option<Time>,
 }
 
-impl Port {
-    pub(super) fn new(mac: MacAddr, now: Time, history: Option<Time>) -> Port {
-        Port {
+impl ProbedPort {
+    pub(super) fn new(mac: MacAddr, now: Time, history: Option<Time>) -> ProbedPort {
+        ProbedPort {
             mac,
             up_at: now,
             settled: false,
@@ -109,16 +109,16 @@ impl Port {
 
     /// Remembers a probe that leaves now; whether it is the last that could have found a link that
     /// there is.
-    pub(super) fn send(&mut self, now: Time, probe: &Probe) -> bool {
-        let is_old = |sent: &Sent| now.since(sent.at) > SENT_FOR;
+    pub(super) fn send(&mut self, now: Time, probe: &LldpProbe) -> bool {
+        let is_old = |sent: &SentProbe| now.since(sent.at) > SENT_FOR;
         while self.sent.len() >= SENT_MAX || self.sent.front().is_some_and(is_old) {
             self.sent.pop_front();
         }
         if self.sent.is_empty() {
             self.sent.shrink_to(1);
         }
-        let Probe { sequence, nonce, reach, .. } = *probe;
-        self.sent.push_back(Sent { at: now, sequence, nonce, reach, heard: Vec::new() });
+        let LldpProbe { sequence, nonce, reach, .. } = *probe;
+        self.sent.push_back(SentProbe { at: now, sequence, nonce, reach, heard: Vec::new() });
         self.turns = self.turns.saturating_add(1);
         self.settled |= self.is_searched();
         self.turns == FAST_TURNS
@@ -132,7 +132,7 @@ impl Port {
     }
 
     /// The probe of this port that this one says to be.
-    pub(super) fn sent(&mut self, probe: &Probe) -> Option<&mut Sent> {
+    pub(super) fn sent(&mut self, probe: &LldpProbe) -> Option<&mut SentProbe> {
         self.sent.iter_mut().find(|sent| {
             sent.sequence == probe.sequence
                 && sent.nonce == probe.nonce

@@ -17,7 +17,7 @@ const BURST: u32 = 512;
 /// The ports, by when their next probe is due, and the pace of all probes together.
 #[derive(Debug)]
 pub(super) struct Schedule {
-    switches: BTreeMap<DatapathId, Queue>,
+    switches: BTreeMap<DatapathId, ProbeQueue>,
     /// Switches of which no probe was due when they were looked at last, by when the first one is.
     later: BTreeSet<(Time, DatapathId)>,
     /// The others, in the order of their turns.
@@ -29,7 +29,7 @@ pub(super) struct Schedule {
 
 /// The ports of one switch, by when their next probe is due.
 #[derive(Debug)]
-struct Queue {
+struct ProbeQueue {
     due: BTreeSet<(Time, PortNo)>,
     place: Position,
 }
@@ -59,7 +59,7 @@ impl Schedule {
         let Schedule { switches, later, .. } = self;
         let queue = switches.entry(port.dpid).or_insert_with(|| {
             later.insert((due, port.dpid));
-            Queue { due: BTreeSet::new(), place: Position::Later(due) }
+            ProbeQueue { due: BTreeSet::new(), place: Position::Later(due) }
         });
         queue.due.insert((due, port.port));
         if let Position::Later(first) = queue.place

@@ -12,10 +12,10 @@ use aldis_wire::{DatapathId, Version};
 
 use crate::log::Log;
 
-use super::lldp::{Key, Read};
+use super::lldp::{LldpFrame, TagKey};
 use super::map::{self, Map};
 use super::switch_ports::{PortNow, SwitchNow};
-use super::{Config, Counters, Discovery};
+use super::{Discovery, TopologyConfig, TopologyCounters};
 
 /// Between two rounds of probes: each is a version of the World. What is due meanwhile leaves with
 /// the next.
@@ -44,9 +44,9 @@ const UNSENT_MAX: usize = 16_384;
 /// The search, as it is published.
 #[derive(Debug, Default)]
 pub struct Search {
-    probes: Log<Outgoing>,
+    probes: Log<OutgoingProbe>,
     map: Map,
-    counters: Counters,
+    counters: TopologyCounters,
 }
 
 impl Part for Search {
@@ -73,19 +73,19 @@ impl Part for Search {
 
 impl Search {
     /// What was done since the start; of what was refused where it came in, as it was a second ago.
-    pub fn counters(&self) -> &Counters {
+    pub fn counters(&self) -> &TopologyCounters {
         &self.counters
     }
 
     /// The probes that are to be sent.
-    pub(super) fn probes(&self) -> &Log<Outgoing> {
+    pub(super) fn probes(&self) -> &Log<OutgoingProbe> {
         &self.probes
     }
 }
 
 /// A probe that is to leave by a port.
 #[derive(Debug)]
-pub(super) struct Outgoing {
+pub(super) struct OutgoingProbe {
     pub(super) from: SwitchPort,
     pub(super) version: Version,
     pub(super) frame: Box<[u8]>,
@@ -106,13 +106,13 @@ pub(super) enum ReportBody {
     /// That connection is gone.
     Gone { dpid: DatapathId, since: Time },
     /// A frame came in that says to be a probe.
-    Heard { now: Time, at: SwitchPort, read: Read },
+    Heard { now: Time, at: SwitchPort, read: LldpFrame },
     /// The probes up to this place of the log were sent.
     Left { now: Time, ended: u64 },
     /// What a barrier took to a switch and back.
     RoundTrip { dpid: DatapathId, took: Duration },
     /// Frames that were refused where they came in.
-    Refused(Counters),
+    Refused(TopologyCounters),
     /// A host was seen at a port.
     Shown { now: Time, at: SwitchPort },
 }
@@ -138,7 +138,7 @@ pub(super) struct SearchPublisher {
     discovery: Discovery,
     records: BTreeMap<DatapathId, SwitchRecord>,
     map: Map,
-    probes: Log<Outgoing>,
+    probes: Log<OutgoingProbe>,
     /// The probes that were not reported to have left, from `left` of the log on: their ports and
     /// numbers.
     unsent: VecDeque<(SwitchPort, u64)>,
@@ -148,12 +148,12 @@ pub(super) struct SearchPublisher {
     touched: BTreeSet<DatapathId>,
     /// When switches with many ports may be drawn again.
     rests: BTreeMap<DatapathId, Time>,
-    refused: Counters,
+    refused: TopologyCounters,
     round_at: Time,
 }
 
 impl SearchPublisher {
-    pub(super) fn new(config: Config, key: Key) -> SearchPublisher {
+    pub(super) fn new(config: TopologyConfig, key: TagKey) -> SearchPublisher {
         SearchPublisher {
             discovery: Discovery::new(config, key),
             records: BTreeMap::new(),
@@ -163,7 +163,7 @@ impl SearchPublisher {
             left: 0,
             touched: BTreeSet::new(),
             rests: BTreeMap::new(),
-            refused: Counters::default(),
+            refused: TopologyCounters::default(),
             round_at: Time::START,
         }
     }
@@ -247,7 +247,7 @@ impl SearchPublisher {
     }
 
     /// The probes that are due.
-    fn round(&mut self, now: Time) -> Vec<Outgoing> {
+    fn round(&mut self, now: Time) -> Vec<OutgoingProbe> {
         let mut round = Vec::new();
         if now < self.round_at {
             return round;
@@ -256,7 +256,7 @@ impl SearchPublisher {
         while let Some(from) = self.discovery.probe(now, &mut frame) {
             let Some(record) = self.records.get(&from.dpid) else { continue };
             let version = record.version;
-            round.push(Outgoing { from, version, frame: frame.as_slice().into() });
+            round.push(OutgoingProbe { from, version, frame: frame.as_slice().into() });
             self.unsent.push_back((from, self.discovery.sequence()));
         }
         let forgotten = self.unsent.len().saturating_sub(UNSENT_MAX);
@@ -301,13 +301,13 @@ impl SearchPublisher {
 }
 
 impl SwitchRecord {
-    fn picture(&self, dpid: DatapathId, discovery: &Discovery) -> map::Switch {
-        let with_speed = |port: map::Port| {
+    fn picture(&self, dpid: DatapathId, discovery: &Discovery) -> map::MapSwitch {
+        let with_speed = |port: map::MapPort| {
             let speed_kbps = self.ports.get(&port.number).map_or(0, |port| port.speed_kbps);
-            map::Port { speed_kbps, ..port }
+            map::MapPort { speed_kbps, ..port }
         };
         let ports = discovery.ports_of(dpid).map(with_speed).collect();
-        map::Switch { dpid, version: self.version, since: self.since, ports }
+        map::MapSwitch { dpid, version: self.version, since: self.since, ports }
     }
 }
 

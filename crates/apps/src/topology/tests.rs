@@ -3,13 +3,13 @@
 
 mod churn;
 mod doubt;
+mod laws;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use aldis_control::{SwitchPort, Time};
 use aldis_wire::{DatapathId, MacAddr};
-use proptest::prelude::*;
 
 use super::*;
 use crate::testing::random::Random;
@@ -18,7 +18,7 @@ const MS: Duration = Duration::from_millis(1);
 const KEY: [u8; 32] = [3; 32];
 
 /// A network, and what the topology thinks of it.
-struct Net {
+struct TestNet {
     discovery: Discovery,
     cables: BTreeMap<SwitchPort, SwitchPort>,
     up: BTreeSet<SwitchPort>,
@@ -27,7 +27,7 @@ struct Net {
     sent: u64,
     now: Time,
     /// The network as readers see it that are told which switches to look at again.
-    seen_by_others: BTreeMap<DatapathId, Vec<map::Port>>,
+    seen_by_others: BTreeMap<DatapathId, Vec<map::MapPort>>,
     /// Every probe that left, and by which port.
     seen: Vec<(SwitchPort, Vec<u8>)>,
 }
@@ -36,10 +36,10 @@ fn port(dpid: u64, port: u32) -> SwitchPort {
     SwitchPort::new(dpid, port)
 }
 
-impl Net {
-    fn new(config: Config) -> Net {
-        Net {
-            discovery: Discovery::new(config, Key::new(KEY)),
+impl TestNet {
+    fn new(config: TopologyConfig) -> TestNet {
+        TestNet {
+            discovery: Discovery::new(config, TagKey::new(KEY)),
             cables: BTreeMap::new(),
             up: BTreeSet::new(),
             wire: BTreeMap::new(),
@@ -82,8 +82,8 @@ impl Net {
 
     /// Two switches with a cable from port 1 to port 1, hosts behind their ports 2 and 3, and known
     /// for a while.
-    fn of_two() -> Net {
-        let mut net = Net::new(Config::default());
+    fn of_two() -> TestNet {
+        let mut net = TestNet::new(TopologyConfig::default());
         net.plug(port(1, 1), port(2, 1));
         for dpid in 1..3 {
             net.join(dpid);
@@ -98,13 +98,13 @@ impl Net {
     }
 
     /// The links that there are.
-    fn real(&self) -> BTreeMap<Ends, State> {
+    fn real(&self) -> BTreeMap<Ends, LinkState> {
         let both = self.cables.iter().filter(|(a, b)| self.up.contains(a) && self.up.contains(b));
-        both.map(|(&one, &other)| (Ends::new(one, other), State::Up)).collect()
+        both.map(|(&one, &other)| (Ends::new(one, other), LinkState::Up)).collect()
     }
 
     /// The links that are found.
-    fn states(&self) -> BTreeMap<Ends, State> {
+    fn states(&self) -> BTreeMap<Ends, LinkState> {
         self.discovery.links().map(|link| (link.ends, link.state)).collect()
     }
 
@@ -115,7 +115,7 @@ impl Net {
     }
 
     fn heard(&mut self, at: SwitchPort, frame: &[u8]) {
-        self.discovery.hear(self.now, at, lldp::Probe::read(&Key::new(KEY), frame));
+        self.discovery.hear(self.now, at, lldp::LldpProbe::read(&TagKey::new(KEY), frame));
     }
 
     /// Others see the network as it is.
@@ -139,7 +139,7 @@ impl Net {
     }
 
     /// The same; `sees` is called with each probe that leaves.
-    fn run_with(&mut self, ms: u64, mut sees: impl FnMut(&mut Net, SwitchPort, &[u8])) {
+    fn run_with(&mut self, ms: u64, mut sees: impl FnMut(&mut TestNet, SwitchPort, &[u8])) {
         let end = self.now + MS * ms as u32;
         loop {
             let probe = self.discovery.next();
@@ -169,7 +169,7 @@ impl Net {
 
 #[test]
 fn a_link_is_found_both_ways_and_gone_with_its_port() {
-    let mut net = Net::new(Config::default());
+    let mut net = TestNet::new(TopologyConfig::default());
     let ends = Ends::new(port(1, 1), port(2, 1));
     net.plug(port(1, 1), port(2, 1));
     net.join(1);
@@ -179,7 +179,7 @@ fn a_link_is_found_both_ways_and_gone_with_its_port() {
     net.join(2);
     net.port_up(port(2, 1));
     net.run(10);
-    assert_eq!(net.states(), BTreeMap::from([(ends, State::Up)]));
+    assert_eq!(net.states(), BTreeMap::from([(ends, LinkState::Up)]));
     assert!(net.discovery.is_link(port(1, 1)) && net.discovery.is_link(port(2, 1)));
     net.port_down(port(1, 1));
     assert!(!net.discovery.is_link(port(2, 1)) && net.discovery.links().next().is_none());
@@ -187,7 +187,7 @@ fn a_link_is_found_both_ways_and_gone_with_its_port() {
 
 #[test]
 fn a_cable_that_is_cut_where_no_port_sees_it_is_missed_after_some_probes() {
-    let mut net = Net::of_two();
+    let mut net = TestNet::of_two();
     net.unplug(port(1, 1));
     net.run(14_000);
     assert_eq!(net.states(), BTreeMap::new());
@@ -198,7 +198,7 @@ fn a_cable_that_is_cut_where_no_port_sees_it_is_missed_after_some_probes() {
 
 #[test]
 fn a_cable_that_works_one_way_is_no_link() {
-    let mut net = Net::new(Config::default());
+    let mut net = TestNet::new(TopologyConfig::default());
     net.cables.insert(port(1, 1), port(2, 1));
     for dpid in 1..3 {
         net.join(dpid);
@@ -206,25 +206,25 @@ fn a_cable_that_works_one_way_is_no_link() {
     }
     net.run(30_000);
     let link = net.discovery.links().next().unwrap();
-    assert_eq!((link.state, link.seen_from(port(2, 1))), (State::OneWay, None));
+    assert_eq!((link.state, link.seen_from(port(2, 1))), (LinkState::OneWay, None));
 }
 
 #[test]
 fn where_a_cable_leads_is_not_known_before_it_works_both_ways_or_had_its_time_to() {
-    let mut net = Net::new(Config::default());
+    let mut net = TestNet::new(TopologyConfig::default());
     net.cables.insert(port(1, 1), port(2, 1));
     for dpid in 1..3 {
         net.join(dpid);
         net.port_up(port(dpid, 1));
     }
     net.run(20);
-    let known = |net: &Net| [port(1, 1), port(2, 1)].map(|port| net.discovery.is_known(port));
+    let known = |net: &TestNet| [port(1, 1), port(2, 1)].map(|port| net.discovery.is_known(port));
     assert!(net.discovery.is_link(port(2, 1)));
     assert_eq!(known(&net), [false; 2]);
     // One that never works the other way is left out in the end.
     net.run(10_000);
     assert_eq!(known(&net), [true; 2]);
-    let mut net = Net::new(Config::default());
+    let mut net = TestNet::new(TopologyConfig::default());
     net.plug(port(1, 1), port(2, 1));
     for dpid in 1..3 {
         net.join(dpid);
@@ -236,7 +236,7 @@ fn where_a_cable_leads_is_not_known_before_it_works_both_ways_or_had_its_time_to
 
 #[test]
 fn one_lost_probe_in_three_loses_no_link() {
-    let mut net = Net::of_two();
+    let mut net = TestNet::of_two();
     let mut random = Random::new(5);
     let since = net.discovery.links().next().map(|link| link.since);
     for _ in 0..200 {
@@ -252,13 +252,13 @@ fn one_lost_probe_in_three_loses_no_link() {
 #[test]
 fn a_link_through_a_switch_that_is_not_ours_is_found_by_broadcasts() {
     for far_with_hosts in [false, true] {
-        let mut net = Net::new(Config { far_with_hosts, ..Config::default() });
+        let mut net = TestNet::new(TopologyConfig { far_with_hosts, ..TopologyConfig::default() });
         let segment = [port(1, 1), port(2, 1), port(3, 1)];
         for at in segment {
             net.join(at.dpid.0);
             net.port_up(at);
         }
-        let everywhere = |net: &mut Net, from: SwitchPort, frame: &[u8]| {
+        let everywhere = |net: &mut TestNet, from: SwitchPort, frame: &[u8]| {
             if frame[12..14] == FAR_ETHERTYPE.to_be_bytes() {
                 segment
                     .iter()
@@ -268,7 +268,9 @@ fn a_link_through_a_switch_that_is_not_ours_is_found_by_broadcasts() {
         };
         net.run_with(6000, everywhere);
         assert!(
-            net.discovery.links().all(|link| (link.reach, link.state) == (Reach::Far, State::Up))
+            net.discovery
+                .links()
+                .all(|link| (link.reach, link.state) == (Reach::Far, LinkState::Up))
         );
         assert_eq!((net.discovery.links().count(), net.discovery.is_link(port(1, 1))), (3, false));
         net.port_down(port(1, 1));
@@ -286,7 +288,7 @@ fn a_link_through_a_switch_that_is_not_ours_is_found_by_broadcasts() {
 
 #[test]
 fn a_link_through_others_that_is_cut_where_no_port_sees_it_is_missed_after_more_probes() {
-    let mut net = Net::new(Config::default());
+    let mut net = TestNet::new(TopologyConfig::default());
     let ends = [port(1, 1), port(2, 1)];
     for at in ends {
         net.join(at.dpid.0);
@@ -304,12 +306,12 @@ fn a_link_through_others_that_is_cut_where_no_port_sees_it_is_missed_after_more_
 
 #[test]
 fn a_cable_takes_the_place_of_a_link_through_others() {
-    let mut net = Net::new(Config::default());
+    let mut net = TestNet::new(TopologyConfig::default());
     for at in [port(1, 1), port(2, 1)] {
         net.join(at.dpid.0);
         net.port_up(at);
     }
-    let across = |net: &mut Net, from: SwitchPort, frame: &[u8]| {
+    let across = |net: &mut TestNet, from: SwitchPort, frame: &[u8]| {
         let to = if from == port(1, 1) { port(2, 1) } else { port(1, 1) };
         net.send(MS, to, frame.to_vec());
     };
@@ -325,14 +327,17 @@ fn a_cable_takes_the_place_of_a_link_through_others() {
     let link = net.discovery.links().next().unwrap();
     assert_eq!(
         (link.reach, link.state, net.discovery.links().count()),
-        (Reach::Direct, State::Up, 1)
+        (Reach::Direct, LinkState::Up, 1)
     );
 }
 
 /// Replayed, relayed, forged and changed probes come in at all ports of two switches. Nothing comes
 /// of them.
-fn attack(seed: u64, mut lie: impl FnMut(&mut Random, &mut Net, SwitchPort, &[u8])) -> Counters {
-    let (mut random, mut net) = (Random::new(seed), Net::of_two());
+fn attack(
+    seed: u64,
+    mut lie: impl FnMut(&mut Random, &mut TestNet, SwitchPort, &[u8]),
+) -> TopologyCounters {
+    let (mut random, mut net) = (Random::new(seed), TestNet::of_two());
     net.run_with(15_000, |net, from, frame| {
         net.seen.push((from, frame.to_vec()));
         lie(&mut random, net, from, frame);
@@ -353,9 +358,13 @@ fn nothing_forged_is_believed() {
         let counters = attack(seed, |random, net, _, _| {
             let said = any_port(random);
             let (sequence, nonce) = (random.below(200), [random.next() as u8; 16]);
-            let probe = lldp::Probe { from: said, reach: Reach::Direct, sequence, nonce };
+            let probe = lldp::LldpProbe { from: said, reach: Reach::Direct, sequence, nonce };
             let mut frame = Vec::new();
-            probe.write(&Key::new([random.next() as u8 | 4; 32]), MacAddr::from_u64(2), &mut frame);
+            probe.write(
+                &TagKey::new([random.next() as u8 | 4; 32]),
+                MacAddr::from_u64(2),
+                &mut frame,
+            );
             let at = any_port(random);
             net.send(MS * random.below(3) as u32, at, frame);
         });
@@ -408,7 +417,7 @@ fn nothing_with_a_changed_bit_is_believed() {
 
 #[test]
 fn a_port_that_went_down_to_be_forgotten_has_to_prove_itself() {
-    let mut net = Net::of_two();
+    let mut net = TestNet::of_two();
     let (one, other) = (port(1, 2), port(2, 2));
     for at in [one, other] {
         net.port_down(at);
@@ -417,7 +426,7 @@ fn a_port_that_went_down_to_be_forgotten_has_to_prove_itself() {
     }
     net.plug(one, other);
     net.run(10_000);
-    assert_eq!(net.states()[&Ends::new(one, other)], State::Unproven);
+    assert_eq!(net.states()[&Ends::new(one, other)], LinkState::Unproven);
     assert!(net.discovery.is_link(one));
     net.run(80_000);
     assert_eq!(net.states(), net.real());
@@ -425,7 +434,7 @@ fn a_port_that_went_down_to_be_forgotten_has_to_prove_itself() {
 
 #[test]
 fn a_relay_that_never_showed_a_host_is_pointed_out_by_what_it_takes() {
-    let mut net = Net::new(Config::default());
+    let mut net = TestNet::new(TopologyConfig::default());
     for dpid in 1..8 {
         net.join(dpid);
         (1..3).for_each(|number| net.port_up(port(dpid, number)));
@@ -451,7 +460,7 @@ fn a_relay_that_never_showed_a_host_is_pointed_out_by_what_it_takes() {
 #[test]
 fn the_links_of_1347_switches_are_found_within_three_seconds() {
     const SWITCHES: u64 = 1347;
-    let (mut net, mut random) = (Net::new(Config::default()), Random::new(1));
+    let (mut net, mut random) = (TestNet::new(TopologyConfig::default()), Random::new(1));
     for dpid in 0..SWITCHES {
         net.plug(port(dpid, 1), port((dpid + 1) % SWITCHES, 2));
     }
@@ -483,7 +492,7 @@ fn the_links_of_1347_switches_are_found_within_three_seconds() {
 /// through a media converter, is found all the same.
 #[test]
 fn a_port_that_leads_nowhere_is_probed_at_a_third_of_the_pace_until_a_link_is_there() {
-    let mut net = Net::new(Config::default());
+    let mut net = TestNet::new(TopologyConfig::default());
     net.plug(port(1, 1), port(2, 1));
     for dpid in 1..3 {
         net.join(dpid);
@@ -514,7 +523,7 @@ fn the_ports_of_a_switch_are_probed_together_and_few_moments_are_used() {
     const SWITCHES: u64 = 50;
     // Ports of links, and those of hosts, which are probed at a third of the pace.
     for (has_links, rounds, probes_min) in [(true, 60 / 4, 9), (false, 60 / 12, 3)] {
-        let mut net = Net::new(Config::default());
+        let mut net = TestNet::new(TopologyConfig::default());
         // Each port comes up at another time than the others.
         for number in 1..5 {
             for dpid in 0..SWITCHES {
@@ -540,81 +549,5 @@ fn the_ports_of_a_switch_are_probed_together_and_few_moments_are_used() {
         assert!(writes.len() <= rounds * SWITCHES as usize, "{} writes in a minute", writes.len());
         assert_eq!(probes.len(), 4 * SWITCHES as usize);
         assert!(probes.values().all(|&sent| sent >= probes_min), "{probes:?}");
-    }
-}
-
-/// What happens to a network.
-#[derive(Clone, Debug)]
-enum Step {
-    Join(u64),
-    Leave(u64),
-    Up(SwitchPort),
-    Down(SwitchPort),
-    /// A cable, between ports that went down for it.
-    Plug(SwitchPort, SwitchPort),
-    Host(SwitchPort),
-    Loss,
-    Pass(u64),
-}
-
-fn step() -> impl Strategy<Value = Step> {
-    let place = || (0u64..5, 1u32..5).prop_map(|(dpid, number)| port(dpid, number));
-    prop_oneof![
-        1 => (0u64..5).prop_map(Step::Join),
-        1 => (0u64..5).prop_map(Step::Leave),
-        4 => place().prop_map(Step::Up),
-        2 => place().prop_map(Step::Down),
-        3 => (place(), place()).prop_map(|(one, other)| Step::Plug(one, other)),
-        1 => place().prop_map(Step::Host),
-        1 => Just(Step::Loss),
-        3 => (1u64..9000).prop_map(Step::Pass),
-    ]
-}
-
-fn apply(net: &mut Net, step: Step) {
-    match step {
-        Step::Join(dpid) if net.up.iter().all(|port| port.dpid.0 != dpid) => {
-            net.leave(dpid);
-            net.join(dpid);
-            (1..5).for_each(|number| net.port_up(port(dpid, number)));
-        }
-        Step::Leave(dpid) => net.leave(dpid),
-        Step::Up(at) if net.up.iter().any(|port| port.dpid == at.dpid) => net.port_up(at),
-        Step::Down(at) => net.port_down(at),
-        Step::Plug(one, other) if one != other => {
-            // Cables are changed where ports are, which go down for it and come up again.
-            let ends =
-                [one, other].into_iter().flat_map(|at| [Some(at), net.cables.get(&at).copied()]);
-            let ends: BTreeSet<_> = ends.flatten().filter(|at| net.up.contains(at)).collect();
-            ends.iter().for_each(|&at| net.port_down(at));
-            net.unplug(one);
-            net.unplug(other);
-            net.wire.clear();
-            net.plug(one, other);
-            ends.iter().for_each(|&at| net.port_up(at));
-        }
-        // A host is where no cable is.
-        Step::Host(at) if !net.cables.contains_key(&at) => net.discovery.host_shown(net.now, at),
-        Step::Loss => net.wire.clear(),
-        Step::Pass(ms) => net.run(ms),
-        _ => {}
-    }
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig::with_cases(200))]
-
-    /// Whatever comes and goes: never a link that there is not, and when it is quiet, every link
-    /// that there is. Others are told where to look.
-    #[test]
-    fn no_link_is_false_and_none_is_lost(steps in prop::collection::vec(step(), 1..120)) {
-        let mut net = Net::new(Config::default());
-        for step in steps {
-            apply(&mut net, step);
-            prop_assert!(net.is_true() && net.is_told());
-        }
-        net.run(100_000);
-        prop_assert_eq!(net.states(), net.real());
-        prop_assert!(net.is_told());
     }
 }

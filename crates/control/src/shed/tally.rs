@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use super::Port;
+use super::ShedPort;
 use crate::limits::SHED_PORTS_MAX;
 
 /// One switch's count. It allocates when a port is cut for the first time, up to [`SHED_PORTS_MAX`]
@@ -16,7 +16,7 @@ pub struct Tally {
 
 impl Tally {
     /// Adds what was dropped ([`super::Shed::ports`]).
-    pub fn add(&mut self, ports: &[Port]) {
+    pub fn add(&mut self, ports: &[ShedPort]) {
         for port in ports.iter().filter(|port| port.dropped > 0) {
             *self.count(port.number) += u64::from(port.dropped);
         }

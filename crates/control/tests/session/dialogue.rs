@@ -88,14 +88,14 @@ impl Dialogue {
     }
 
     /// The switch sends a message of its version.
-    pub(crate) fn says(&mut self, xid: u32, message: impl Into<Message>) -> Turn {
+    pub(crate) fn says(&mut self, xid: u32, message: impl Into<SentMessage>) -> Turn {
         let mut bytes = Vec::new();
         let said = match message.into() {
-            Message::V10(message) => {
+            SentMessage::V10(message) => {
                 message.encode(xid, &mut bytes).unwrap();
                 message.name()
             }
-            Message::V13(message) => {
+            SentMessage::V13(message) => {
                 message.encode(xid, &mut bytes).unwrap();
                 message.name()
             }
@@ -192,20 +192,20 @@ fn name_of(header: &Header) -> String {
 }
 
 /// A message of the switch's version.
-pub(crate) enum Message {
+pub(crate) enum SentMessage {
     V10(v10::Message),
     V13(v13::Message),
 }
 
-impl From<v10::Message> for Message {
+impl From<v10::Message> for SentMessage {
     fn from(message: v10::Message) -> Self {
-        Message::V10(message)
+        SentMessage::V10(message)
     }
 }
 
-impl From<v13::Message> for Message {
+impl From<v13::Message> for SentMessage {
     fn from(message: v13::Message) -> Self {
-        Message::V13(message)
+        SentMessage::V13(message)
     }
 }
 

@@ -97,7 +97,7 @@ impl Address {
         match target {
             IpAddr::V4(target) => {
                 let head = ethernet::header(ethernet::BROADCAST, self.mac, ethertype::ARP);
-                let question = arp::Message::request(self.mac, self.ipv4, target);
+                let question = arp::ArpMessage::request(self.mac, self.ipv4, target);
                 [&head[..], &question.to_bytes()].concat()
             }
             IpAddr::V6(target) => {
@@ -125,7 +125,7 @@ impl Address {
     /// The answer to an ARP request.
     pub(super) fn arp_reply(&self, question: &arp::Arp<'_>) -> Vec<u8> {
         let head = ethernet::header(question.sender_mac(), self.mac, ethertype::ARP);
-        [&head[..], &arp::Message::reply(question, self.mac).to_bytes()].concat()
+        [&head[..], &arp::ArpMessage::reply(question, self.mac).to_bytes()].concat()
     }
 
     /// The answer to a Neighbour Solicitation.

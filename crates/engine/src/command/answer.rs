@@ -27,12 +27,12 @@ pub(crate) struct AnswerSender {
 
 #[derive(Debug)]
 struct Cell {
-    state: Mutex<State>,
+    state: Mutex<AnswerState>,
     sent: Condvar,
 }
 
 #[derive(Debug)]
-enum State {
+enum AnswerState {
     Awaited(Option<Waker>),
     Sent(Sent),
 }
@@ -51,7 +51,7 @@ enum Sent {
 
 /// The two ends, for a command to a switch that speaks `version`.
 pub(crate) fn channel(to: DatapathId, version: Version) -> (AnswerSender, Answer) {
-    let cell = Cell { state: Mutex::new(State::Awaited(None)), sent: Condvar::new() };
+    let cell = Cell { state: Mutex::new(AnswerState::Awaited(None)), sent: Condvar::new() };
     let cell = Arc::new(cell);
     (AnswerSender { cell: Some(Arc::clone(&cell)), to, version }, Answer(cell))
 }
@@ -69,9 +69,9 @@ impl AnswerSender {
             Ok(slots) => Sent::Replies { to, version, slots },
             Err(failure) => Sent::Failed(failure),
         };
-        let before = mem::replace(&mut *cell.lock(), State::Sent(sent));
+        let before = mem::replace(&mut *cell.lock(), AnswerState::Sent(sent));
         cell.sent.notify_all();
-        if let State::Awaited(Some(waker)) = before {
+        if let AnswerState::Awaited(Some(waker)) = before {
             waker.wake();
         }
     }
@@ -86,7 +86,7 @@ impl Drop for AnswerSender {
 impl Answer {
     /// An answer that is there already.
     pub(crate) fn failed(failure: Failure) -> Answer {
-        let state = Mutex::new(State::Sent(Sent::Failed(failure)));
+        let state = Mutex::new(AnswerState::Sent(Sent::Failed(failure)));
         Answer(Arc::new(Cell { state, sent: Condvar::new() }))
     }
 
@@ -95,8 +95,8 @@ impl Answer {
         let mut state = self.0.lock();
         loop {
             match &mut *state {
-                State::Sent(sent) => return mem::replace(sent, Sent::Taken).decode(),
-                State::Awaited(_) => {
+                AnswerState::Sent(sent) => return mem::replace(sent, Sent::Taken).decode(),
+                AnswerState::Awaited(_) => {
                     state = self.0.sent.wait(state).unwrap_or_else(PoisonError::into_inner);
                 }
             }
@@ -109,8 +109,8 @@ impl Future for Answer {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Outcome> {
         match &mut *self.0.lock() {
-            State::Sent(sent) => Poll::Ready(mem::replace(sent, Sent::Taken).decode()),
-            State::Awaited(waker) => {
+            AnswerState::Sent(sent) => Poll::Ready(mem::replace(sent, Sent::Taken).decode()),
+            AnswerState::Awaited(waker) => {
                 *waker = Some(context.waker().clone());
                 Poll::Pending
             }
@@ -152,7 +152,7 @@ fn said(slot: ReplySlot, to: DatapathId, version: Version) -> Said {
 }
 
 impl Cell {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, AnswerState> {
         // Nothing between lock and unlock panics half-way through a change.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -77,7 +77,7 @@ impl Identity {
     /// Begins to speak it over a socket that was accepted.
     pub(crate) fn accept(&self, socket: TcpStream) -> Result<Tls, rustls::Error> {
         let session = ServerConnection::new(self.config.load_full())?;
-        let state = State { session, ahead: Vec::new(), owed: false, end: None };
+        let state = TlsState { session, ahead: Vec::new(), owed: false, end: None };
         Ok(Tls { socket, bound: self.bound, state: Mutex::new(state) })
     }
 }
@@ -86,10 +86,10 @@ impl Identity {
 pub(crate) struct Tls {
     pub(crate) socket: TcpStream,
     bound: bool,
-    state: Mutex<State>,
+    state: Mutex<TlsState>,
 }
 
-struct State {
+struct TlsState {
     session: ServerConnection,
     /// What was read from the kernel, and not understood yet for want of room.
     ahead: Vec<u8>,
@@ -118,7 +118,7 @@ impl fmt::Display for Insecure {
 impl std::error::Error for Insecure {}
 
 impl Tls {
-    fn state(&self) -> MutexGuard<'_, State> {
+    fn state(&self) -> MutexGuard<'_, TlsState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -190,7 +190,7 @@ impl Tls {
     }
 }
 
-impl State {
+impl TlsState {
     /// Reads until `into` is full or the kernel has no more. Returns whether the end has come.
     fn read(
         &mut self,

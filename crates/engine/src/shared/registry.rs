@@ -16,7 +16,7 @@ use crate::messages::Signal;
 use crate::sync::{Lock, Primitives, Std};
 
 #[derive(Debug, Default)]
-struct Entry {
+struct RegistryEntry {
     claim: Claim<ConnId>,
     /// The holder's switch, once its handshake is done.
     switch: Option<Member>,
@@ -25,7 +25,7 @@ struct Entry {
 /// The claims, and what certificates proved.
 #[derive(Debug, Default)]
 struct Entries {
-    claimed: HashMap<DatapathId, Entry>,
+    claimed: HashMap<DatapathId, RegistryEntry>,
     /// Those that certificates proved, the first [`PROVED_MAX`] of them: as long as the controller
     /// runs, so that no
     /// other connection gets them while their switches are away.
@@ -63,7 +63,7 @@ impl<M: Primitives> Registry<M> {
         if proves && !is_proved && proved.len() < PROVED_MAX {
             proved.insert(dpid);
         }
-        let unclaimed = || Entry { claim: Claim::unclaimed(is_proved), switch: None };
+        let unclaimed = || RegistryEntry { claim: Claim::unclaimed(is_proved), switch: None };
         let entry = claimed.entry(dpid).or_insert_with(unclaimed);
         let signals = match entry.claim.arrive(conn, auxiliary_id, proves) {
             Verdict::Main => vec![(conn, Signal::AdmitMain)],

@@ -15,18 +15,18 @@ use crate::conn::Conn;
 
 const PIECES: usize = 256;
 
-type Piece<S> = HashMap<DatapathId, Entry<S>>;
+type Piece<S> = HashMap<DatapathId, MapEntry<S>>;
 
 /// The connections of a switch.
 #[derive(Debug)]
-pub(crate) struct Entry<S> {
+pub(crate) struct MapEntry<S> {
     pub(crate) main: Arc<Conn<S>>,
     pub(crate) auxiliaries: Vec<Arc<Conn<S>>>,
 }
 
-impl<S> Clone for Entry<S> {
+impl<S> Clone for MapEntry<S> {
     fn clone(&self) -> Self {
-        Entry { main: Arc::clone(&self.main), auxiliaries: self.auxiliaries.clone() }
+        MapEntry { main: Arc::clone(&self.main), auxiliaries: self.auxiliaries.clone() }
     }
 }
 
@@ -44,7 +44,7 @@ impl<S> SwitchMap<S> {
     /// The switch can be programmed, by this connection.
     pub(crate) fn enter(&self, switch: DatapathId, conn: &Arc<Conn<S>>) {
         self.change(switch, |piece| {
-            let entry = Entry { main: Arc::clone(conn), auxiliaries: vec![] };
+            let entry = MapEntry { main: Arc::clone(conn), auxiliaries: vec![] };
             piece.insert(switch, entry);
         });
     }
@@ -75,12 +75,12 @@ impl<S> SwitchMap<S> {
     }
 
     /// All connections of a switch.
-    pub(crate) fn entry(&self, switch: DatapathId) -> Option<Entry<S>> {
+    pub(crate) fn entry(&self, switch: DatapathId) -> Option<MapEntry<S>> {
         self.piece(switch).load().get(&switch).cloned()
     }
 
     /// All connections of all switches, in no order.
-    pub(crate) fn entries(&self) -> impl Iterator<Item = Entry<S>> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = MapEntry<S>> {
         self.0.iter().flat_map(|piece| piece.load().values().cloned().collect::<Vec<_>>())
     }
 

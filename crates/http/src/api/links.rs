@@ -1,7 +1,7 @@
 //! The links between switches.
 
 use aldis_apps::SwitchPort;
-use aldis_apps::topology::{Ends, MapLink, State as LinkState};
+use aldis_apps::topology::{Ends, LinkState, MapLink};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 use axum::Json;
@@ -52,7 +52,7 @@ pub struct LinkEnd {
 #[cfg(test)]
 #[derive(ToSchema)]
 #[cfg_attr(test, schema(as = LinkState, rename_all = "kebab-case"))]
-#[expect(dead_code, reason = "it describes `topology::State`")]
+#[expect(dead_code, reason = "it describes `topology::LinkState`")]
 enum ApiLinkState {
     /// Probes come through both ways
     Up,

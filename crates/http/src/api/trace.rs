@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use aldis_apps::SwitchPort;
 use aldis_apps::spelling::{Matching, Spelled};
-use aldis_apps::topology::State as LinkState;
+use aldis_apps::topology::LinkState;
 use aldis_apps::trace::{Budget, Cut, Each, Listing, Program, TraceOutput, TracePacket, trace};
 use aldis_control::command::Reply;
 use aldis_control::switch::Seen;

@@ -9,7 +9,7 @@ use aldis_wire::{MacAddr, Version};
 use super::*;
 use crate::learning_switch::Seed;
 use crate::testing::network::TestNetwork;
-use crate::topology::{Key, Topology};
+use crate::topology::{TagKey, Topology};
 
 const HERE: SwitchPort = SwitchPort::new(1, 2);
 const THERE: SwitchPort = SwitchPort::new(2, 2);
@@ -25,7 +25,7 @@ fn ip(host: u8) -> IpAddr {
 /// A broadcast by which a host says its address.
 fn says(host: u8) -> Vec<u8> {
     let message =
-        arp::Message::request(mac(host).0, [10, 0, 0, host].into(), [10, 0, 0, 99].into());
+        arp::ArpMessage::request(mac(host).0, [10, 0, 0, host].into(), [10, 0, 0, 99].into());
     let head = ethernet::header(ethernet::BROADCAST, mac(host).0, ethertype::ARP);
     [&head[..], &message.to_bytes(), &[0; 18]].concat()
 }
@@ -33,8 +33,8 @@ fn says(host: u8) -> Vec<u8> {
 /// Two switches with a cable between their ports 1, known for a while; ports 2 and 3 are for hosts.
 fn two() -> TestNetwork {
     let app_set = AppSet::default()
-        .with(|| Topology::new(topology::Config::default(), Key::new([9; 32])))
-        .with(|| HostTracker::new(Config::new(Seed::new([7; 16]))));
+        .with(|| Topology::new(topology::TopologyConfig::default(), TagKey::new([9; 32])))
+        .with(|| HostTracker::new(HostsConfig::new(Seed::new([7; 16]))));
     let mut net = TestNetwork::new(&app_set);
     net.plug(SwitchPort::new(1, 1), SwitchPort::new(2, 1));
     net.join(1, Version::V10, 3);
@@ -108,7 +108,7 @@ fn a_host_that_answers_where_it_was_is_not_hijacked() {
         net.pass(20);
         let is_asked = net.left.drain(..).any(|(at, frame)| at == HERE && frame[6..12] == PROBER.0);
         if is_asked {
-            let request = arp::Message::request(mac(1).0, [10, 0, 0, 1].into(), [0; 4].into());
+            let request = arp::ArpMessage::request(mac(1).0, [10, 0, 0, 1].into(), [0; 4].into());
             let head = ethernet::header(PROBER.0, mac(1).0, ethertype::ARP);
             net.asks(HERE, &[&head[..], &request.to_bytes(), &[0; 18]].concat());
         }
@@ -138,7 +138,7 @@ fn who_was_behind_a_port_that_went_down_is_believed_elsewhere_at_once() {
 /// send it.
 fn announcements(host: u8) -> [Vec<u8>; 2] {
     let (address, mac) = ([10, 0, 0, host].into(), mac(host).0);
-    let arp = arp::Message::request(mac, address, address).to_bytes();
+    let arp = arp::ArpMessage::request(mac, address, address).to_bytes();
     // Hardware and protocol as in ARP, operation 3, and no addresses but the sender's own (RFC
     // 903).
     let rarp = [&[0, 1, 8, 0, 6, 4, 0, 3][..], &mac, &[0; 4], &mac, &[0; 4]].concat();
@@ -280,9 +280,9 @@ fn hosts_behind_what_turns_out_to_be_a_link_are_forgotten() {
 }
 
 /// A switch of three ports, known for two seconds.
-fn lab_of(config: Config) -> TestNetwork {
+fn lab_of(config: HostsConfig) -> TestNetwork {
     let app_set = AppSet::default()
-        .with(|| Topology::new(topology::Config::default(), Key::new([9; 32])))
+        .with(|| Topology::new(topology::TopologyConfig::default(), TagKey::new([9; 32])))
         .with(move || HostTracker::new(config));
     let mut net = TestNetwork::new(&app_set);
     net.join(1, Version::V13, 3);
@@ -292,7 +292,8 @@ fn lab_of(config: Config) -> TestNetwork {
 
 #[test]
 fn silent_hosts_are_forgotten() {
-    let config = Config { ageing: Duration::from_secs(20), ..Config::new(Seed::new([7; 16])) };
+    let config =
+        HostsConfig { ageing: Duration::from_secs(20), ..HostsConfig::new(Seed::new([7; 16])) };
     let mut net = lab_of(config);
     net.asks(HERE, &says(1));
     let (elsewhere, mut plain) = (SwitchPort::new(1, 3), says(3));
@@ -312,7 +313,7 @@ fn silent_hosts_are_forgotten() {
 
 #[test]
 fn newcomers_push_others_out_of_a_full_table_one_by_one() {
-    let config = Config { hosts_max: 8, ..Config::new(Seed::new([7; 16])) };
+    let config = HostsConfig { hosts_max: 8, ..HostsConfig::new(Seed::new([7; 16])) };
     let mut net = lab_of(config);
     for host in 1..=8 {
         net.asks(HERE, &says(host));
@@ -338,7 +339,7 @@ fn newcomers_push_others_out_of_a_full_table_one_by_one() {
 
 /// An answer to our question.
 fn answers(host: u8) -> Vec<u8> {
-    let message = arp::Message::request(mac(host).0, [10, 0, 0, host].into(), [0; 4].into());
+    let message = arp::ArpMessage::request(mac(host).0, [10, 0, 0, host].into(), [0; 4].into());
     [&ethernet::header(PROBER.0, mac(host).0, ethertype::ARP)[..], &message.to_bytes(), &[0; 18]]
         .concat()
 }

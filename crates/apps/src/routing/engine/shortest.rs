@@ -2,7 +2,7 @@
 
 use super::{Engine, Metric};
 use crate::routing::graph::{Graph, Node};
-use crate::routing::routes::{Flow, Hop, Routes};
+use crate::routing::routes::{FlowHash, RouteHop, Routes};
 use crate::routing::search::Tree;
 
 /// What a link costs.
@@ -60,7 +60,13 @@ impl Engine for Shortest {
         }
     }
 
-    fn path(&self, routes: &Routes, way: (Node, Node), flow: Flow, path: &mut Vec<Hop>) -> bool {
+    fn path(
+        &self,
+        routes: &Routes,
+        way: (Node, Node),
+        flow: FlowHash,
+        path: &mut Vec<RouteHop>,
+    ) -> bool {
         routes.follow(way, flow, path)
     }
 }

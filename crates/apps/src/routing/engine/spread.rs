@@ -3,7 +3,7 @@
 
 use super::{Engine, LinkWeight, Metric, Shortest};
 use crate::routing::graph::{Graph, Node};
-use crate::routing::routes::{Flow, Hop, Routes};
+use crate::routing::routes::{FlowHash, RouteHop, Routes};
 use crate::routing::search::Tree;
 
 /// Switches drawn before a flow goes straight: in a network of several parts, most may lie in
@@ -20,7 +20,7 @@ pub struct FlowSpread {
 
 impl FlowSpread {
     /// The switch to go over.
-    fn middle(routes: &Routes, (from, to): (Node, Node), flow: Flow) -> Option<Node> {
+    fn middle(routes: &Routes, (from, to): (Node, Node), flow: FlowHash) -> Option<Node> {
         let graph = routes.graph();
         let mut draws = (0..DRAWS).filter_map(|draw| {
             let (_, node) = graph.switches().nth(flow.draw(draw, graph.switches().len()))?;
@@ -48,7 +48,13 @@ impl Engine for FlowSpread {
         Shortest { weight: self.weight }.trees(graph, roots)
     }
 
-    fn path(&self, routes: &Routes, way: (Node, Node), flow: Flow, path: &mut Vec<Hop>) -> bool {
+    fn path(
+        &self,
+        routes: &Routes,
+        way: (Node, Node),
+        flow: FlowHash,
+        path: &mut Vec<RouteHop>,
+    ) -> bool {
         let (from, to) = way;
         let straight = Shortest { weight: self.weight };
         let Some(middle) = FlowSpread::middle(routes, way, flow).filter(|_| from != to) else {
@@ -68,7 +74,7 @@ impl Engine for FlowSpread {
 
 /// Leaves out what lies between two visits of the same switch, in the part of the path from `begun`
 /// on.
-fn cut_loops(path: &mut Vec<Hop>, begun: usize, to: Node) {
+fn cut_loops(path: &mut Vec<RouteHop>, begun: usize, to: Node) {
     if let Some(early) = path[begun..].iter().position(|hop| hop.node == to) {
         path.truncate(begun + early);
     }

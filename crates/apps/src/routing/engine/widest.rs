@@ -2,7 +2,7 @@
 
 use super::{Engine, Metric};
 use crate::routing::graph::Node;
-use crate::routing::routes::{Flow, Hop, Routes};
+use crate::routing::routes::{FlowHash, RouteHop, Routes};
 
 /// Bits of a distance that count hops; those above are the cost of the narrowest link.
 const HOPS: u32 = 16;
@@ -28,7 +28,13 @@ impl Engine for Widest {
         narrowest << HOPS | ((beyond + 1) & ((1 << HOPS) - 1))
     }
 
-    fn path(&self, routes: &Routes, way: (Node, Node), flow: Flow, path: &mut Vec<Hop>) -> bool {
+    fn path(
+        &self,
+        routes: &Routes,
+        way: (Node, Node),
+        flow: FlowHash,
+        path: &mut Vec<RouteHop>,
+    ) -> bool {
         routes.follow(way, flow, path)
     }
 }

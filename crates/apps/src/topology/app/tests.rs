@@ -10,7 +10,7 @@ use super::*;
 use crate::LearningSwitch;
 use crate::learning_switch::{self, Seed};
 use crate::testing::network::TestNetwork;
-use crate::topology::{Ends, State};
+use crate::topology::{Ends, LinkState};
 use aldis_control::account::{PORT_BYTES, SWITCH_BYTES};
 
 fn at(dpid: u64, port: u32) -> SwitchPort {
@@ -18,7 +18,7 @@ fn at(dpid: u64, port: u32) -> SwitchPort {
 }
 
 fn app_set() -> AppSet {
-    AppSet::default().with(|| Topology::new(Config::default(), Key::new([9; 32])))
+    AppSet::default().with(|| Topology::new(TopologyConfig::default(), TagKey::new([9; 32])))
 }
 
 /// A ring of five switches, with hosts behind their ports 3.
@@ -30,7 +30,7 @@ fn ring() -> TestNetwork {
 }
 
 fn links(net: &TestNetwork) -> BTreeSet<Ends> {
-    let up = net.part::<Map>().links().filter(|link| link.state == State::Up);
+    let up = net.part::<Map>().links().filter(|link| link.state == LinkState::Up);
     up.map(|link| link.ends).collect()
 }
 

@@ -22,7 +22,7 @@ const STEP_MS: u64 = 250;
 const FOUND_WITHIN: Duration = Duration::from_secs(8);
 
 struct Churn {
-    net: Net,
+    net: TestNet,
     draws: Random,
     cables: Vec<Cable>,
     /// Switches that are away, and until when.
@@ -41,7 +41,7 @@ struct Cable {
 
 impl Churn {
     fn new(seed: u64) -> Churn {
-        let mut net = Net::new(Config::default());
+        let mut net = TestNet::new(TopologyConfig::default());
         let mut cables = vec![];
         for dpid in 0..SWITCHES {
             for (at, across) in (1..).zip(ACROSS) {
@@ -130,7 +130,7 @@ impl Churn {
         assert!(net.is_true(), "a link that there is not, {:?} after the start", net.now);
         let states = net.states();
         for Cable { ends: [one, other], whole, .. } in &self.cables {
-            let found = states.get(&Ends::new(*one, *other)) == Some(&State::Up);
+            let found = states.get(&Ends::new(*one, *other)) == Some(&LinkState::Up);
             let is_old = whole.is_some_and(|since| net.now.since(since) >= FOUND_WITHIN);
             assert!(found || !is_old, "no link from {one} to {other} at {:?}", net.now);
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use aldis_apps::SwitchPort;
 use aldis_apps::hosts::Host;
 use aldis_apps::routing::Crossing;
-use aldis_apps::topology::{MapLink, State as LinkState};
+use aldis_apps::topology::{LinkState, MapLink};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
 use axum::Json;
