@@ -10,7 +10,7 @@ use crate::{FEATURES_REQUEST, Scene, expect_alive, name_of};
 const PORT_STATUS: u8 = 12;
 
 /// What a switch may cost, whatever it says it has: a million hosts at 20 bytes
-/// (`learning_switch::Config`), and as much again while a table grows.
+/// (`learning_switch::LearningConfig`), and as much again while a table grows.
 const SWITCH_MAX: usize = 40 * 1024 * 1024;
 
 /// "There is a new port", of this number.
