@@ -44,7 +44,9 @@ impl Program {
     fn start_with(name: &str, args: &[&str]) -> Program {
         static BUILT: OnceLock<bool> = OnceLock::new();
         let build = || {
-            let build = ["build", "--quiet", "--locked", "--examples", "--package", "aldis-cli"];
+            // Of the whole workspace, as tests are run: another selection has other features, and
+            // most crates would be compiled once more.
+            let build = ["build", "--quiet", "--locked", "--examples", "--workspace"];
             Command::new(env!("CARGO")).args(build).status().is_ok_and(|status| status.success())
         };
         assert!(BUILT.get_or_init(build), "the examples are built");
