@@ -9,7 +9,7 @@ use aldis_control::app::{Next, Parallel, Slots};
 use aldis_control::switch::SwitchInfo;
 use aldis_control::world::{PartId, Publishers};
 use aldis_control::{App, Batch, EventKind, Output, Part, Request, Time};
-use aldis_wire::msg::PortNo;
+use aldis_wire::msg::{PacketOutHead, PortNo};
 use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
 
 use super::flood_ports::{FloodPorts, FloodPortsPublisher};
@@ -220,7 +220,7 @@ impl Spanning {
                 let frame = batch.frame(request);
                 if request.stopped
                     || stays(frame)
-                    || heads.of(version, at, (flood_ports, switch)).flood.is_none()
+                    || heads.of(version, at, (flood_ports, switch)).floods.is_empty()
                 {
                     continue;
                 }
@@ -253,13 +253,25 @@ impl Spanning {
             admits
         });
         let at = Inlet { dpid: request.switch.dpid, joined: slot.at, port: request.in_port() };
-        let Head { flood, drop } = heads.of(version, at, (flood_ports, request.switch));
-        let is_sent = is_flooded && flood.as_ref().is_some_and(|head| out.send(request, head));
+        let Head { floods, drop } = heads.of(version, at, (flood_ports, request.switch));
+        let is_sent = is_flooded && send(request, floods, out);
         // The switch need not keep the packet any longer.
         if !is_sent && request.header.buffer_id != NO_BUFFER {
             drop.as_ref().map(|head| out.send(request, head));
         }
     }
+}
+
+/// Sends the packet of a request behind each of these heads. Where the switch holds it and sent a
+/// part of it only, it goes by the first alone.
+#[inline]
+fn send(request: &Request<'_>, heads: &[PacketOutHead], out: &mut Output) -> bool {
+    let Some((first, others)) = heads.split_first() else { return false };
+    let is_sent = out.send(request, first);
+    for head in others {
+        out.send_again(request, head);
+    }
+    is_sent
 }
 
 /// Whether a frame goes to no other switch: it is too short to have a receiver, or for bridges

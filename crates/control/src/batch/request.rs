@@ -96,6 +96,25 @@ impl Output {
             _ => &[],
         };
         self.select(request.run);
+        self.append_packet(head, (xid, buffer_id), frame)
+    }
+
+    /// Sends it once more, behind another head: the packet that a switch holds is gone with the
+    /// first PACKET_OUT (1.0 §5.3.6, 1.3.5 §7.3.7). False, and nothing is sent, where the switch
+    /// did not send all of it, or where it is too long.
+    pub fn send_again(&mut self, request: &Request<'_>, head: &PacketOutHead) -> bool {
+        let RequestHeader { frame_len, total_len, xid, .. } = request.header;
+        self.select(request.run);
+        frame_len >= total_len && self.append_packet(head, (xid, NO_BUFFER), request.frame)
+    }
+
+    #[inline]
+    fn append_packet(
+        &mut self,
+        head: &PacketOutHead,
+        (xid, buffer_id): (u32, u32),
+        frame: &[u8],
+    ) -> bool {
         let stamp = |bytes: &mut [u8]| head.stamp(bytes, xid, buffer_id, frame.len());
         self.append_changed(head.bytes(), stamp) && {
             self.append(frame);
@@ -185,5 +204,52 @@ mod tests {
         assert!(batch.requests.iter().all(|request| request.stopped));
         let runs: Vec<_> = out.take_segments().map(|segment| segment.run).collect();
         assert_eq!(runs, [0, 1]);
+    }
+
+    #[test]
+    fn a_packet_that_the_switch_holds_is_sent_again_with_its_frame() {
+        let info = SwitchInfo {
+            dpid: DatapathId(7),
+            version: Version::V13,
+            buffers: 256,
+            tables: 1,
+            ports: vec![],
+        };
+        let header = |total_len| RequestHeader {
+            frame_at: 0,
+            frame_len: 6,
+            total_len,
+            reason: 0,
+            stopped: false,
+            in_port: 3,
+            buffer_id: 5,
+            xid: 9,
+        };
+        let head = |port| {
+            let output = [Action::output(PortNo(port))];
+            PacketOutHead::new(Version::V13, PortNo(3), output).unwrap()
+        };
+        let mut out = Output::default();
+        let mut sent = vec![];
+        for total_len in [6, 60] {
+            let frame = &[1; 6];
+            let request = Request {
+                switch: &info,
+                header: header(total_len),
+                frame,
+                index: 0,
+                run: 0,
+                switch_index: 0,
+            };
+            sent.extend([out.send(&request, &head(1)), out.send_again(&request, &head(2))]);
+        }
+        assert_eq!(sent, [true, true, true, false]);
+        let said = aldis_wire::Chop::new(out.bytes()).map(|raw| {
+            match Message::decode(Version::V13, raw.unwrap().bytes).unwrap().1 {
+                Message::PacketOut(packet) => (packet.buffer_id, packet.data.len()),
+                other => panic!("{other:?}"),
+            }
+        });
+        assert!(said.eq([(5, 0), (NO_BUFFER, 6), (5, 0)]));
     }
 }

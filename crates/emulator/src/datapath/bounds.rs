@@ -47,5 +47,6 @@ pub const ERROR_DATA_MAX: usize = 64;
 /// (`OFP_DEFAULT_MISS_SEND_LEN`).
 pub const MISS_SEND_LEN: u16 = 128;
 
-/// Most actions of one list: so many that its flow can still be described in one part of an answer.
+/// Most actions of a flow or a bucket: so many that it can still be described in one part of an
+/// answer. A PACKET_OUT may have as many as fit a message, as with Open vSwitch.
 pub const ACTIONS_MAX: usize = 512;

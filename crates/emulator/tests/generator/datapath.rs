@@ -281,3 +281,28 @@ mod hostile {
         }
     }
 }
+
+#[test]
+fn a_packet_out_lists_as_many_ports_as_fit_and_a_flow_some_hundred() {
+    let ports = |count| (0..count).map(|nth| nth % 3 + 2);
+    let packet_out = v13::packet_out::PacketOut {
+        buffer_id: NO_BUFFER,
+        in_port: PortNo(1),
+        actions: ports(4000).map(output).collect(),
+        data: FRAME.to_vec(),
+    };
+    let out = tell13(&mut switch(Version::V13), v13::Message::PacketOut(packet_out));
+    assert!(out.messages.is_empty() && out.ports().into_iter().eq(ports(4000)));
+    let outputs = ports(4000).map(|port| v10::Action::output(v10::PortNo(port as u16)));
+    let packet_out = v10::PacketOut {
+        buffer_id: NO_BUFFER,
+        in_port: v10::PortNo(1),
+        actions: outputs.collect(),
+        data: FRAME.to_vec(),
+    };
+    let out = tell10(&mut switch(Version::V10), v10::Message::PacketOut(packet_out));
+    assert!(out.messages.is_empty() && out.ports().into_iter().eq(ports(4000)));
+    let flow = flow13(vec![], ports(4000).map(output).collect());
+    let out = tell13(&mut switch(Version::V13), v13::Message::FlowMod(flow));
+    assert!(matches!(out.v13()[..], [v13::Message::Error(_)]));
+}

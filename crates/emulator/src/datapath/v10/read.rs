@@ -174,7 +174,7 @@ pub(super) fn actions(
     said: &[v10::Action],
     may_table: bool,
 ) -> Result<Vec<DatapathAction>, ErrorCode> {
-    if said.len() > ACTIONS_MAX {
+    if !may_table && said.len() > ACTIONS_MAX {
         return Err(ErrorCode::BadAction(BadActionCode::TOO_MANY));
     }
     said.iter().map(|said| action(said, may_table)).collect()

@@ -60,7 +60,7 @@ pub(super) fn flow_actions(
     said: &[v13::action::Action],
     sight: &mut Sight,
 ) -> Result<Vec<DatapathAction>, ErrorCode> {
-    list(&switch.world.groups, said, sight, false)
+    list(&switch.world.groups, said, sight)
 }
 
 /// The actions of a PACKET_OUT, which may send the frame through the tables.
@@ -68,7 +68,7 @@ pub(in crate::datapath::v13) fn packet_out_actions(
     switch: &Datapath,
     said: &[v13::action::Action],
 ) -> Result<Vec<DatapathAction>, ErrorCode> {
-    list(&switch.world.groups, said, &mut Sight::ANYTHING.clone(), true)
+    read(&switch.world.groups, said, &mut Sight::ANYTHING.clone(), true)
 }
 
 /// The actions of a bucket, in the order in which a set of them is done.
@@ -77,7 +77,7 @@ pub(in crate::datapath::v13) fn bucket_actions(
     said: &[v13::action::Action],
 ) -> Result<Vec<DatapathAction>, ErrorCode> {
     let mut set = ActionSet::default();
-    set.write(&list(&switch.world.groups, said, &mut Sight::ANYTHING.clone(), false)?);
+    set.write(&list(&switch.world.groups, said, &mut Sight::ANYTHING.clone())?);
     Ok(set.in_order())
 }
 
@@ -85,11 +85,19 @@ fn list(
     groups: &Groups,
     said: &[v13::action::Action],
     sight: &mut Sight,
+) -> Result<Vec<DatapathAction>, ErrorCode> {
+    match said.len() > ACTIONS_MAX {
+        true => wrong(BadActionCode::TOO_MANY),
+        false => read(groups, said, sight, false),
+    }
+}
+
+fn read(
+    groups: &Groups,
+    said: &[v13::action::Action],
+    sight: &mut Sight,
     may_table: bool,
 ) -> Result<Vec<DatapathAction>, ErrorCode> {
-    if said.len() > ACTIONS_MAX {
-        return wrong(BadActionCode::TOO_MANY);
-    }
     let mut actions = Vec::with_capacity(said.len());
     for said in said {
         actions.extend(action(groups, said, sight, may_table)?);
