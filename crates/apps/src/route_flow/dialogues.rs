@@ -562,7 +562,11 @@ fn while_links_are_searched_for_a_flooded_packet_arrives_once_and_gets_no_flow()
     assert_eq!(lab.asks_for(4, NEXT, frame(1, 3), (NO_BUFFER, 60)), (vec![], true));
     let another = [&frame(1, 3)[..], &[1]].concat();
     assert_eq!(lab.asks(1, HOST, another), ["s3 send 61 → 9"]);
+    // So long a copy takes the long way around, over links of 50 ms.
     lab.now = lab.now + Duration::from_millis(200);
+    let third = [&frame(1, 3)[..], &[1, 2]].concat();
+    assert_eq!(lab.asks(1, HOST, third), ["s3 send 62 → 9"], "no flow for a copy to meet");
+    lab.now = lab.now + Duration::from_millis(400);
     assert_eq!(lab.asks(1, HOST, frame(1, 3)).len(), 4, "a path of three and the packet");
 }
 

@@ -3,18 +3,17 @@
 //!
 //! A packet to whose receiver no path is known is flooded by every port, and comes to the
 //! receiver's switch from several sides. Three rules keep it from arriving twice:
-//! 1. A frame that a switch flooded, or that was sent to it, within [`FRAME_STAYS`] is not sent to
-//!    that switch again.
+//! 1. A frame that a switch flooded, or that was sent to it, within [`STAYS`] is not sent to that
+//!    switch again.
 //! 2. A port of which it is not known where it leads gets no flow, unless the flow's sender is
 //!    known to be there: by such a flow a switch would pass copies on without asking.
-//! 3. A flow that was flooded within [`FLOW_STAYS`] gets none either: copies of its packets are on
-//!    their way, and would meet it.
+//! 3. A flow that was flooded within [`STAYS`] gets none either: copies of its packets are on their
+//!    way, and would meet it.
 //!
 //! For example, in a ring of five switches the first packets from one host to another are flooded
 //! by both ways around. The receiver's switch asks about both copies, and the second is dropped.
 //!
-//! None of this is looked at where every port of the network is known, and was for
-//! [`FRAME_STAYS`].
+//! None of this is looked at where every port of the network is known, and was for [`STAYS`].
 
 use core::sync::atomic::AtomicU64;
 use core::sync::atomic::Ordering::Relaxed;
@@ -28,12 +27,9 @@ use crate::recent_set::{Recency, RecentSet};
 use crate::topology::Map;
 
 /// A copy of a frame that was flooded may come so much later: what a controller that is busy with
-/// the handshakes of a new network has waiting, and the links.
-const FRAME_STAYS: Duration = Duration::from_millis(500);
-
-/// A flow that was flooded gets none for so long: what copies take that switches pass on without
-/// asking, which is what the links take.
-const FLOW_STAYS: Duration = Duration::from_millis(100);
+/// the handshakes of a new network has waiting, and the links. For example, the long way around a
+/// ring of five switches is four links, with 50 ms each two fifths of it.
+const STAYS: Duration = Duration::from_millis(500);
 
 /// Frames and flows that are remembered, each once for every switch that flooded it. Where there
 /// are more, a copy may arrive. Half a megabyte each.
@@ -54,7 +50,7 @@ pub(super) type Joined = (DatapathId, Option<Time>);
 impl Default for Flooded {
     /// Nothing was flooded yet.
     fn default() -> Flooded {
-        let [frames, flows] = [FRAME_STAYS, FLOW_STAYS].map(|stays| RecentSet::new(ROOM, stays));
+        let [frames, flows] = [ROOM, ROOM].map(|room| RecentSet::new(room, STAYS));
         Flooded { frames, flows, until: AtomicU64::new(0) }
     }
 }
@@ -65,7 +61,7 @@ impl Flooded {
         if map.is_known() {
             return now.0 < self.until.load(Relaxed);
         }
-        self.until.fetch_max((now + FRAME_STAYS).0, Relaxed);
+        self.until.fetch_max((now + STAYS).0, Relaxed);
         true
     }
 
@@ -108,9 +104,11 @@ mod tests {
         assert!(!flooded.is_copy(now, again, b"frame"), "it joined anew");
         let dst = MacAddr([6; 6]);
         assert!(flooded.has_flow(now, &KEY) && !flooded.has_flow(now, &Key { dst, ..KEY }));
-        let later = now + Duration::from_millis(200);
-        assert!(!flooded.has_flow(later, &KEY) && flooded.is_copy(later, one, b"frame"));
-        assert!(!flooded.is_copy(later + FRAME_STAYS, one, b"frame"));
+        // Four links of 50 ms, and a busy controller.
+        let later = now + Duration::from_millis(300);
+        assert!(flooded.has_flow(later, &KEY) && flooded.is_copy(later, one, b"frame"));
+        assert!(!flooded.has_flow(later + STAYS, &KEY));
+        assert!(!flooded.is_copy(later + STAYS, one, b"frame"));
     }
 
     #[test]
@@ -132,6 +130,6 @@ mod tests {
         let now = Time::START + Duration::from_secs(1);
         assert!(!flooded.may_return(now, &map(true)));
         assert!(flooded.may_return(now, &map(false)) && flooded.may_return(now, &map(true)));
-        assert!(!flooded.may_return(now + FRAME_STAYS, &map(true)));
+        assert!(!flooded.may_return(now + STAYS, &map(true)));
     }
 }
