@@ -277,7 +277,9 @@ impl Config {
 
     /// Warns of keys in an old spelling, with what to write instead.
     pub(crate) fn warn_of_old_spellings(&self) {
-        for (at, why) in self.static_flow.iter().filter_map(rules::ToldRule::old_spelling) {
+        let acl = self.acl_rules.iter().filter_map(rules::ToldRule::<Rule>::old_spelling);
+        let flows = self.static_flow.iter().filter_map(rules::ToldRule::<StaticFlow>::old_spelling);
+        for (at, why) in acl.chain(flows) {
             warn!("{}{why}", self.location_at(at));
         }
     }

@@ -28,14 +28,18 @@ use serde_spanned::Spanned;
 
 use crate::persisted::flows::FLOWS_MAX;
 
+/// A key as REST spells it; the configuration has `mirror-to`.
+const MIRROR_TO: &str = "mirror_to";
+
 /// What is wrong, and at which byte of the file.
 type FileFault = (usize, String);
 
-/// Keys that were spelled otherwise before. They are still read, with a warning.
+/// Keys that were spelled otherwise before, and are read aside. They still count, with a warning.
 pub(super) trait OldKeys {
     const OLD: &'static [&'static str] = &[];
 }
 
+/// [`MIRROR_TO`] is read as it is.
 impl OldKeys for Rule {}
 
 /// The place of these four has been taken by `then`.
@@ -231,6 +235,14 @@ pub(super) fn static_flows(told: &[ToldRule<StaticFlow>]) -> Result<Vec<StaticFl
     Ok(flows)
 }
 
+impl ToldRule<Rule> {
+    /// Where a key in an old spelling is, and what to write in its place.
+    pub(super) fn old_spelling(&self) -> Option<(usize, String)> {
+        let (_, at) = self.keys.iter().find(|(name, _)| name == MIRROR_TO)?;
+        Some((*at, "this key is an old spelling; write mirror-to".to_owned()))
+    }
+}
+
 impl ToldRule<StaticFlow> {
     fn flow(&self) -> Result<StaticFlow, FileFault> {
         let (actions, mut then) = spelled(&self.it.instructions);
@@ -351,6 +363,18 @@ mod tests {
         let none = read("clear-actions = false\nwrite-actions = []");
         assert!(none.static_flows()[0].instructions.is_empty());
         assert!(none.static_flow[0].old_spelling().is_some_and(|(_, why)| why.ends_with("= []")));
+    }
+
+    #[test]
+    fn a_mirror_in_the_spelling_of_rest_is_read_and_the_files_own_is_said() {
+        let table = "[[acl]]\nname = \"a\"\naction = \"mirror\"\n";
+        let read = |key: &str| -> Config { toml::from_str(&format!("{table}{key} = 4")).unwrap() };
+        let (old, new) = (read("mirror_to"), read("mirror-to"));
+        assert_eq!(old.acl(), new.acl());
+        assert_eq!(new.acl_rules[0].old_spelling(), None);
+        let (at, why) = old.acl_rules[0].old_spelling().unwrap();
+        assert_eq!(at, table.len());
+        assert!(why.ends_with("write mirror-to"), "{why}");
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub(super) struct Form {
     #[serde(default)]
     name: Option<String>,
     action: Action,
+    /// As in REST and the store; the configuration spells its keys with a dash.
     #[serde(default, alias = "mirror-to", skip_serializing_if = "Option::is_none")]
     mirror_to: Option<Spelled<MirrorPort>>,
     #[serde(default, rename = "match")]
@@ -69,7 +70,9 @@ impl TryFrom<Form> for Rule {
             (Action::Deny, None) => Verdict::Deny,
             (Action::Mirror, Some(Spelled(MirrorPort(port)))) => Verdict::Mirror(port),
             (Action::Mirror, None) => {
-                return Err("a mirror needs mirror_to, the port that gets the copies");
+                return Err(
+                    "a mirror needs mirror_to (in the configuration mirror-to), the port that gets the copies",
+                );
             }
             (_, Some(_)) => return Err("mirror_to is for the action \"mirror\" only"),
         };
