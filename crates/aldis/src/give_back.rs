@@ -48,7 +48,7 @@ impl GiveBack {
 }
 
 /// Bytes of physical memory of this process.
-fn resident() -> Option<usize> {
+pub(crate) fn resident() -> Option<usize> {
     let pages = fs::read_to_string("/proc/self/statm").ok()?;
     let pages: usize = pages.split(' ').nth(1)?.parse().ok()?;
     Some(pages * rustix::param::page_size())

@@ -30,6 +30,8 @@ use crate::Refused as Why;
 use crate::address::read;
 
 use crate::admin::Admin;
+use crate::give_back::resident;
+use crate::room::limit_here;
 use crate::settings::Settings;
 
 /// Where people look for a controller, on this machine alone.
@@ -182,6 +184,8 @@ pub(crate) struct EngineView {
     engine: Handle,
     settings: Arc<Settings>,
     apps: Apps,
+    /// Above so many bytes the kernel ends this process.
+    memory_max: Option<u64>,
 }
 
 impl EngineView {
@@ -190,7 +194,7 @@ impl EngineView {
     fn new(engine: Handle, settings: Arc<Settings>) -> Result<EngineView, String> {
         let app_set = settings.now().app_set()?;
         let apps = views::apps(&app_set.graph().map_err(|wrong| wrong.to_string())?);
-        Ok(EngineView { engine, settings, apps })
+        Ok(EngineView { engine, settings, apps, memory_max: limit_here() })
     }
 }
 
@@ -213,6 +217,12 @@ impl Controller for EngineView {
 
     fn world(&self) -> Arc<World> {
         self.engine.world()
+    }
+
+    fn memory_left(&self) -> usize {
+        let Some(max) = self.memory_max else { return usize::MAX };
+        let max = usize::try_from(max).unwrap_or(usize::MAX);
+        max.saturating_sub(resident().unwrap_or(0))
     }
 
     fn apps(&self) -> Apps {

@@ -32,9 +32,7 @@ impl MemoryBudget {
     /// What this process may have.
     pub(crate) fn here() -> MemoryBudget {
         let machine = fs::read_to_string("/proc/meminfo").ok().and_then(|text| total(&text));
-        let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-        let limit = limit(&groups, Path::new("/sys/fs/cgroup"));
-        MemoryBudget(machine.into_iter().chain(limit).min().unwrap_or(UNKNOWN))
+        MemoryBudget(machine.into_iter().chain(limit_here()).min().unwrap_or(UNKNOWN))
     }
 
     /// Hosts, of which there are usually so many at most: an eighth of it.
@@ -62,6 +60,12 @@ impl MemoryBudget {
     pub(crate) fn switch_bytes(self, usual: usize) -> usize {
         usize::try_from(self.0 / 16).unwrap_or(usize::MAX).min(usual)
     }
+}
+
+/// Above so many bytes the kernel ends this process; nothing where no cgroup says so.
+pub(crate) fn limit_here() -> Option<u64> {
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    limit(&groups, Path::new("/sys/fs/cgroup"))
 }
 
 /// The machine's memory, as `/proc/meminfo` says it.

@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use aldis_apps::hosts::{Host, Hosts};
+use aldis_apps::hosts::Hosts;
 use aldis_apps::monitor::Statistics;
 use aldis_apps::routing::{EqualPaths, Routes};
 use aldis_apps::topology::{Map, MapLink};
@@ -55,9 +55,15 @@ pub trait Controller: Send + Sync + 'static {
     /// Has a switch do this, and say what became of it within this time.
     fn command(&self, to: DatapathId, messages: Vec<Message>, within: Duration) -> Commanded;
 
-    /// The hosts that were seen, in any order; nothing where no application looks for them.
-    fn hosts(&self) -> Option<Vec<Host>> {
-        self.world().part::<Hosts>().map(|hosts| hosts.iter().cloned().collect())
+    /// How many bytes of memory the process may still have where a limit is known, above which the
+    /// system ends it.
+    fn memory_left(&self) -> usize {
+        usize::MAX
+    }
+
+    /// How many hosts were seen; nothing where no application looks for them.
+    fn hosts_count(&self) -> Option<usize> {
+        self.world().part::<Hosts>().map(Hosts::len)
     }
 
     /// The links between switches, each once, in any order; nothing where no application looks for

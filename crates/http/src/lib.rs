@@ -39,6 +39,7 @@ pub mod events;
 pub mod extract;
 pub mod limits;
 mod linger;
+mod memory;
 mod metrics;
 pub mod openapi;
 mod origin;

@@ -173,3 +173,21 @@ pub const TRACE_TURN_WITHIN: Duration = Duration::from_secs(10);
 
 /// Hosts of one port that a trace names; of more it says how many there are.
 pub const HOSTS_NAMED_MAX: usize = 32;
+
+/// Memory that one trace may need, in bytes: [`TRACE_HELD_MAX`], the groups of one switch, and the
+/// answer in its two forms.
+pub const TRACE_ROOM: usize = 2 * TRACE_HELD_MAX;
+
+/// Memory that a request needs at most where no more is asked for, in bytes: a body of
+/// [`CHANGES_BODY_MAX`] takes four times as much when it is read.
+pub const REQUEST_ROOM: usize = 4 * CHANGES_BODY_MAX;
+
+/// Bytes of a host in an answer, as it is held and as it is written.
+pub const HOST_BYTES: usize = 768;
+
+/// By how much a reply of a switch is larger when all of it is read: flows take ten times what they
+/// are on the wire.
+pub const READ_FACTOR: usize = 10;
+
+/// By how much a list of flows is larger than what the switch said.
+pub const LISTED_FACTOR: usize = 4;

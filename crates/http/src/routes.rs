@@ -24,7 +24,7 @@ use crate::extract::BodyMax;
 use crate::limits::{BODY_MAX, CHANGES_BODY_MAX};
 use crate::problem::{no_such_method, no_such_resource};
 use crate::timestamp::Calendar;
-use crate::{api, auth, docs, etag, metrics, openapi, origin, response_limits};
+use crate::{api, auth, docs, etag, memory, metrics, openapi, origin, response_limits};
 
 /// What every resource is made from.
 pub(crate) struct Shared {
@@ -224,6 +224,7 @@ impl RouteTable {
             .method_not_allowed_fallback(no_such_method)
             .layer(DefaultBodyLimit::max(BODY_MAX))
             .layer(from_fn(etag::etag))
+            .layer(from_fn_with_state(Arc::clone(&shared), memory::check))
             .layer(from_fn_with_state(Arc::new(authenticator), auth::authenticate))
             .layer(from_fn(origin::check))
             .layer(from_fn_with_state(answer_within, response_limits::limit))

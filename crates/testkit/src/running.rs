@@ -110,6 +110,17 @@ impl Running {
         prlimit(Some(pid), Resource::Fsize, limit).unwrap();
     }
 
+    /// From now on it gets so many bytes of addresses beyond those that it has, or any.
+    pub fn limit_memory(&self, more: Option<u64>) {
+        let pid = Pid::from_child(&self.child);
+        let pages = std::fs::read_to_string(format!("/proc/{}/statm", self.child.id())).unwrap();
+        let pages: u64 = pages.split(' ').next().unwrap().parse().unwrap();
+        let has = pages * rustix::param::page_size() as u64;
+        let limit = more.map(|more| has + more);
+        let limit = Rlimit { current: limit, maximum: getrlimit(Resource::As).maximum };
+        prlimit(Some(pid), Resource::As, limit).unwrap();
+    }
+
     fn of(mut command: Command) -> Running {
         let mut child = command.spawn().unwrap();
         let out = BufReader::new(child.stdout.take().unwrap()).lines();

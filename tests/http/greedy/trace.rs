@@ -1,15 +1,17 @@
-//! Traces that would have no end.
+//! Traces that would have no end, or need more memory than there is.
 
+use std::io::Write;
 use std::thread;
+use std::time::{Duration, Instant};
 
-use aldis_wire::Version;
 use aldis_wire::msg::{
     Action, Bucket, FlowModFlags, FlowStats, GroupDesc, GroupNo, GroupType, Instruction, Match,
-    PortNo, StatsReplyBody, StatsRequestBody, TableNo,
+    Message, PacketIn, PacketInReason, PortNo, StatsReplyBody, StatsRequestBody, TableNo,
 };
+use aldis_wire::{NO_BUFFER, Version};
 use serde_json::{Value, json};
 
-use super::{Liar, Network, SOON, health, post, serving, when};
+use super::{Liar, Network, SOON, WITHIN, health, post, serving, when};
 
 /// More memory than the controller needs, and less than one such trace took.
 const MEMORY_MAX: usize = 400 * 1024 * 1024;
@@ -121,4 +123,96 @@ fn groups_that_lead_to_each_other_end_no_controller_and_the_answer_says_where_it
         let honest = json!({"switch": 1, "port": 1});
         assert_eq!(post(&api, "/api/v1/trace", &honest).status, 200);
     }
+}
+
+/// Switches of the network, and hosts of each, one at a port.
+const SWITCHES: u32 = 5;
+const HOSTS: u32 = 4_000;
+
+/// A host asks for the first one of its switch, in a PACKET_IN: so it becomes known, and no
+/// question but that of the first is flooded.
+fn asks(switch: u32, host: u32) -> Vec<u8> {
+    let mac = |host: u32| [[2, switch as u8].as_slice(), &host.to_be_bytes()].concat();
+    let ip = |host: u32| [[10, switch as u8].as_slice(), &(host as u16).to_be_bytes()].concat();
+    let arp = [&[0, 1, 8, 0, 6, 4, 0, 1][..], &mac(host), &ip(host), &[0; 6], &ip(1)].concat();
+    let frame = [&[0xff; 6][..], &mac(host), &[8, 6], &arp].concat();
+    let packet_in = PacketIn {
+        buffer_id: NO_BUFFER,
+        total_len: frame.len() as u16,
+        reason: PacketInReason::NO_MATCH,
+        table_id: TableNo(0),
+        cookie: u64::MAX,
+        match_: Match::new().in_port(PortNo(host)),
+        data: frame,
+    };
+    let mut bytes = vec![];
+    Message::PacketIn(packet_in).encode(Version::V13, host, &mut bytes).unwrap();
+    bytes
+}
+
+/// Twenty thousand hosts, and a packet that its switch floods to all of its own.
+#[test]
+fn a_flood_among_twenty_thousand_hosts_is_followed_in_bounded_time_and_memory() {
+    let (controller, api) = serving(&[]);
+    let floods = |asked: &StatsRequestBody| match asked {
+        StatsRequestBody::Flow(_) => Some(vec![StatsReplyBody::Flow(vec![flow(vec![
+            Instruction::ApplyActions(vec![Action::output(PortNo::FLOOD)]),
+        ])])]),
+        StatsRequestBody::GroupDesc => Some(vec![StatsReplyBody::GroupDesc(vec![])]),
+        _ => None,
+    };
+    let mut sockets = vec![];
+    for switch in 1..=SWITCHES {
+        let liar = Liar::join(&controller, switch, HOSTS);
+        sockets.push(liar.peer.socket().try_clone().unwrap());
+        thread::spawn(move || liar.live(floods));
+    }
+    when(&api, "/api/v1/switches", |page| page["total"] == SWITCHES);
+    let all = u64::from(SWITCHES * HOSTS);
+    let deadline = Instant::now() + 2 * WITHIN;
+    for turn in 1.. {
+        // The first hosts have to be known when the others ask for them.
+        let hosts = if turn == 1 { 1..=1 } else { 1..=HOSTS };
+        for (switch, socket) in (1..).zip(&mut sockets) {
+            hosts.clone().for_each(|host| socket.write_all(&asks(switch, host)).unwrap());
+        }
+        thread::sleep(Duration::from_millis(500));
+        let known = api.get("/api/v1/hosts?limit=1").json()["total"].as_u64();
+        if known == Some(all) {
+            break;
+        }
+        assert!(Instant::now() < deadline, "{known:?} of {all} hosts are known");
+    }
+    let before = controller.memory();
+    let asked = Instant::now();
+    let answer = post(&api, "/api/v1/trace", &json!({"switch": 1, "port": 1}));
+    let (took, more) = (asked.elapsed(), controller.memory().saturating_sub(before));
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let trace: Value = answer.json();
+    let outs = trace["hops"][0]["out"].as_array().unwrap();
+    let named = outs.iter().filter(|out| out["to"]["hosts"].is_array()).count();
+    assert_eq!((named, &trace["cut"]), (HOSTS as usize - 1, &json!(false)));
+    assert!(answer.body.len() < 1024 * 1024, "{} bytes", answer.body.len());
+    assert!(took < SOON, "{took:?}");
+    assert!(more < 64 * 1024 * 1024, "{more} bytes more");
+}
+
+#[test]
+fn a_trace_for_which_there_is_no_memory_is_refused_and_the_controller_goes_on() {
+    let (controller, api) = serving(&[]);
+    let _network = Network::start(&controller, Version::V13, "linear,2", &["1s ping h1 h2"]);
+    when(&api, "/api/v1/links?state=up", |page| page["total"] == 1);
+    let question = json!({"switch": 1, "port": 1});
+    assert_eq!(post(&api, "/api/v1/trace", &question).status, 200);
+    controller.limit_memory(Some(40 * 1024 * 1024));
+    for _ in 0..3 {
+        let answer = post(&api, "/api/v1/trace", &question);
+        assert_eq!(answer.status, 503, "{answer:?}");
+        assert_eq!(answer.json()["type"], "urn:aldis:no-memory");
+        assert_eq!(api.get("/api/v1/hosts").status, 200);
+        health(&api);
+    }
+    controller.limit_memory(None);
+    assert_eq!(post(&api, "/api/v1/trace", &question).status, 200);
+    when(&api, "/api/v1/switches", |page| page["total"] == 2);
 }

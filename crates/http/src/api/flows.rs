@@ -24,7 +24,7 @@ use super::flow::Owners;
 pub use super::flow::{Change, Flow, FlowCommand};
 use super::switch_request::{beside, failed, refused, replies, unreadable};
 use crate::extract::{Dpid, Json as Body, Query, at_most};
-use crate::limits::{BUSY_AGAIN, CHANGES_MAX, LISTS_MAX, SWITCH_WITHIN};
+use crate::limits::{BUSY_AGAIN, CHANGES_MAX, LISTED_FACTOR, LISTS_MAX, SWITCH_WITHIN};
 use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
@@ -71,6 +71,7 @@ pub(crate) async fn list(
     let request = StatsRequestBody::Flow(filter.request()?);
     let _turn = LISTING.acquire().await.ok();
     let [reply] = replies(&shared, dpid, [request]).await?;
+    shared.room_for(LISTED_FACTOR * reply.size())?;
     let owners = Owners::new(shared.controller.apps());
     let text = beside(move || page((dpid, &owners), &reply, filter.limit, cursor)).await?;
     Ok(([(CONTENT_TYPE, "application/json")], text).into_response())

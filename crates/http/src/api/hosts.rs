@@ -80,7 +80,7 @@ pub(crate) async fn list(
     Query(filter): Query<HostFilter>,
 ) -> Result<Json<Page<Host>>, Problem> {
     let wanted = HostQuery::read(&filter)?;
-    let hosts = shared.controller.hosts().ok_or_else(|| super::not_published("hosts"))?;
+    let hosts = shared.hosts()?;
     let mut hosts: Vec<_> = hosts.into_iter().filter(|host| wanted.lets(host)).collect();
     hosts.sort_unstable_by_key(place);
     let cursor = filter.cursor.as_deref().map(HostCursor::read).transpose()?;

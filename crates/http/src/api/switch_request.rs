@@ -6,7 +6,7 @@ use aldis_wire::{DatapathId, Malformed};
 use axum::http::StatusCode;
 
 use super::switches::not_connected;
-use crate::limits::SWITCH_WITHIN;
+use crate::limits::{READ_FACTOR, SWITCH_WITHIN};
 use crate::problem::Problem;
 use crate::routes::Shared;
 
@@ -27,6 +27,7 @@ pub(super) async fn all_stats<const N: usize>(
     what: [StatsRequestBody; N],
 ) -> Result<[StatsReplyBody; N], Problem> {
     let replies = replies(shared, dpid, what).await?;
+    shared.room_for(READ_FACTOR * replies.iter().map(Reply::size).sum::<usize>())?;
     let bodies = replies.iter().map(|reply| reply.stats().map_err(|why| unreadable(dpid, &why)));
     let bodies: Vec<_> = bodies.collect::<Result<_, _>>()?;
     bodies.try_into().map_err(|_| unasked(dpid))

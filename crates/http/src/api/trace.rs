@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use aldis_apps::SwitchPort;
+use aldis_apps::hosts::Hosts;
 use aldis_apps::spelling::{Matching, Spelled};
 use aldis_apps::topology::LinkState;
 use aldis_apps::trace::{Budget, Cut, Each, Listing, Program, TraceOutput, TracePacket, trace};
@@ -30,7 +31,9 @@ use super::flow::{Flow, Owners};
 use super::switch_request::{beside, replies, unreadable};
 use super::switches::not_connected;
 use crate::extract::Json as Body;
-use crate::limits::{HOPS_MAX, HOSTS_NAMED_MAX, TRACE_HELD_MAX, TRACE_TURN_WITHIN, TRACES_MAX};
+use crate::limits::{
+    HOPS_MAX, HOSTS_NAMED_MAX, TRACE_HELD_MAX, TRACE_ROOM, TRACE_TURN_WITHIN, TRACES_MAX,
+};
 use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
@@ -194,7 +197,7 @@ async fn turn() -> Result<SemaphorePermit<'static>, Problem> {
     (status = 200, description = "The way", body = Trace),
     (status = 404, description = "The first switch is not connected", body = Problem),
     (status = 422, description = "No packet: a field has a mask; or no port of the switch", body = Problem),
-    (status = 503, description = "Others are tracing", body = Problem),
+    (status = 503, description = "Others are tracing, or there is no memory for it", body = Problem),
     (status = 504, description = "A switch did not answer", body = Problem),
 )))]
 pub(crate) async fn follow(
@@ -207,12 +210,16 @@ pub(crate) async fn follow(
     let packet =
         TracePacket::of(port, &question.packet.0).map_err(|why| refused(why.to_string()))?;
     let _turn = turn().await?;
+    shared.room_for(TRACE_ROOM)?;
     let first = ask(&shared, dpid).await?;
     if !first.seen.ports().iter().any(|there| there.number == port) {
         let port = words(port);
         return Err(refused(format!("port: switch {dpid} has no port {port}")));
     }
-    let mut walk = Walk::new(Arc::clone(&shared), dpid, packet);
+    let mut walk = {
+        let shared = Arc::clone(&shared);
+        beside(move || Walk::new(shared, dpid, packet)).await?
+    };
     let mut next = Some(first);
     while let Some(dpid) = walk.next() {
         let has = match next.take() {
@@ -245,10 +252,12 @@ struct Walk {
 }
 
 impl Walk {
-    fn new(shared: Arc<Shared>, dpid: DatapathId, packet: TracePacket) -> Walk {
+    /// # Errors
+    /// There is no memory for what is known of the network.
+    fn new(shared: Arc<Shared>, dpid: DatapathId, packet: TracePacket) -> Result<Walk, Problem> {
         let at = SwitchPort::of(dpid, packet.in_port());
-        Walk {
-            network: TraceNetwork::of(&shared),
+        Ok(Walk {
+            network: TraceNetwork::of(&shared)?,
             owners: Owners::new(shared.controller.apps()),
             shared,
             budget: Budget::default(),
@@ -259,7 +268,7 @@ impl Walk {
             hops: vec![],
             cuts: vec![],
             ended: None,
-        }
+        })
     }
 
     /// The switch that comes next.
@@ -401,6 +410,10 @@ impl Walk {
     }
 }
 
+/// What a host takes while a trace looks where it is, in bytes: a port of its own, in a table that
+/// is half full.
+const HOST_BEHIND_BYTES: usize = 192;
+
 /// What an address counts for in an answer, in bytes.
 const HOST_BYTES: usize = 24;
 
@@ -412,7 +425,12 @@ struct TraceNetwork {
 }
 
 impl TraceNetwork {
-    fn of(shared: &Shared) -> TraceNetwork {
+    /// # Errors
+    /// There is no memory for it.
+    fn of(shared: &Shared) -> Result<TraceNetwork, Problem> {
+        let world = shared.controller.world();
+        let all = world.part::<Hosts>();
+        shared.room_for(all.map_or(0, Hosts::len).saturating_mul(HOST_BEHIND_BYTES))?;
         let links = shared.controller.links().unwrap_or_default();
         let up = links.iter().filter(|link| link.state == LinkState::Up && link.cable);
         let both = up.flat_map(|link| {
@@ -420,15 +438,15 @@ impl TraceNetwork {
             [(one, other), (other, one)]
         });
         let mut hosts: HashMap<_, (Vec<MacAddr>, usize)> = HashMap::new();
-        let all = shared.controller.hosts().unwrap_or_default();
-        for host in all.into_iter().filter(|host| !host.is_nowhere()) {
+        let known = all.into_iter().flat_map(Hosts::iter);
+        for host in known.filter(|host| !host.is_nowhere()) {
             let (named, more) = hosts.entry(host.at()).or_default();
             match named.len() < HOSTS_NAMED_MAX {
                 true => named.push(host.mac()),
                 false => *more += 1,
             }
         }
-        TraceNetwork { links: both.collect(), hosts }
+        Ok(TraceNetwork { links: both.collect(), hosts })
     }
 
     fn hosts_at(&self, dpid: DatapathId, port: PortNo) -> (Vec<MacAddr>, usize) {

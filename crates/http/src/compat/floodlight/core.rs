@@ -42,7 +42,7 @@ pub(super) async fn summary(State(shared): Ctx) -> Json<Value> {
     let links = shared.controller.links().unwrap_or_default();
     Json(json!({
         "# Switches": shared.controller.switches().len(),
-        "# hosts": shared.controller.hosts().map_or(0, |hosts| hosts.len()),
+        "# hosts": shared.controller.hosts_count().unwrap_or(0),
         // Floodlight counts both directions.
         "# inter-switch links": 2 * carrying(&links).count(),
         "# quarantine ports": 0,

@@ -173,7 +173,7 @@ pub(super) async fn all_devices(
 impl DeviceFilter {
     fn found(&self, shared: &Shared) -> Result<Vec<Host>, Problem> {
         let at = self.dpid.as_deref().map(Dpid::read).transpose()?.map(|Dpid(dpid)| dpid);
-        let mut hosts = shared.controller.hosts().ok_or_else(|| not_published("hosts"))?;
+        let mut hosts = shared.hosts()?;
         let is_at = |host: &Host, at| host.place().is_some_and(|place| place.dpid == at);
         hosts.retain(|host| self.lets(host) && at.is_none_or(|at| is_at(host, at)));
         hosts.sort_unstable_by_key(|host| (host.mac().to_u64(), host.id().vlan));

@@ -63,7 +63,7 @@ impl TopologyWatcher {
         *looking = Some(sender.downgrade());
         // As the network is now, and not when the task has its turn: a follower may change
         // something as soon as it has its receiver.
-        let before = Picture::take(shared);
+        let before = Picture::take(shared).unwrap_or_default();
         tokio::spawn(look(Arc::clone(shared), sender, before));
         receiver
     }
@@ -73,7 +73,8 @@ impl TopologyWatcher {
 async fn look(shared: Arc<Shared>, sender: Sender<Arc<Call>>, mut before: Picture) {
     while sender.receiver_count() > 0 && !*shared.stopping.borrow() {
         sleep(LOOK_EVERY).await;
-        let now = Picture::take(&shared);
+        // Without memory for it the picture of a moment ago stays.
+        let Ok(now) = Picture::take(&shared) else { continue };
         for call in before.changes(&now) {
             let _ = sender.send(Arc::new(call));
         }
@@ -91,13 +92,16 @@ struct Picture {
 }
 
 impl Picture {
-    fn take(shared: &Shared) -> Picture {
+    fn take(shared: &Shared) -> Result<Picture, Problem> {
         let seen = shared.controller.switches();
         let ports = ports(&seen);
         let links = shared.controller.links().unwrap_or_default();
-        let hosts = shared.controller.hosts().unwrap_or_default();
+        let hosts = match shared.controller.hosts_count() {
+            None => vec![],
+            Some(_) => shared.hosts()?,
+        };
         let both = carrying(&links).flat_map(|[a, b]| [[a, b], [b, a]]);
-        Picture {
+        Ok(Picture {
             switches: seen
                 .iter()
                 .map(|seen| (seen.switch.info.dpid, (seen.up_since, switch(seen))))
@@ -107,7 +111,7 @@ impl Picture {
                 .iter()
                 .map(|each| ((each.mac().to_u64(), each.id().vlan), host(each, &ports)))
                 .collect(),
-        }
+        })
     }
 
     /// What happened until then: links go before their switches, and come after them.

@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use super::body::PathParts;
 use crate::api::switch_request::{failed, refused, unasked};
 use crate::api::switches::not_connected;
-use crate::limits::{BUSY_AGAIN, SWITCH_WITHIN};
+use crate::limits::{BUSY_AGAIN, READ_FACTOR, SWITCH_WITHIN};
 use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
@@ -103,6 +103,7 @@ impl AskedSwitch {
         what: StatsRequestBody,
     ) -> Result<StatsReplyBody, Problem> {
         let reply = self.reply(shared, Message::StatsRequest(StatsRequest::new(what))).await?;
+        shared.room_for(READ_FACTOR * reply.size())?;
         reply.stats().map_err(|why| self.unreadable(why))
     }
 

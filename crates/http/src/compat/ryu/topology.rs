@@ -55,7 +55,7 @@ pub(super) async fn hosts(State(shared): Ctx, at: PathParts) -> RyuList {
 }
 
 fn all_hosts(shared: &Shared) -> Result<Vec<Host>, Problem> {
-    let mut hosts = shared.controller.hosts().ok_or_else(|| not_published("hosts"))?;
+    let mut hosts = shared.hosts()?;
     // Each has a port here.
     hosts.retain(|host| !host.is_nowhere());
     hosts.sort_unstable_by_key(|host| (host.mac().to_u64(), host.id().vlan));
