@@ -78,7 +78,9 @@ fn running(apps: &Apps) -> Vec<String> {
     let mut lines = vec!["what runs".to_owned()];
     for app in &apps.apps {
         let kind = if app.exclusive { "alone with a switch" } else { "parallel" };
-        lines.push(format!("  {:<18} {kind}", app.name));
+        let failed = app.counted.as_ref().is_some_and(|counted| counted.failed);
+        let failed = if failed { ", failed and left out" } else { "" };
+        lines.push(format!("  {:<18} {kind}{failed}", app.name));
         lines.push(format!("    starts on        {}", list(&app.starts_on)));
         lines.push(format!("    reads            {}", list(&app.reads)));
         lines.push(format!("    publishes        {}", list(&app.publishes)));

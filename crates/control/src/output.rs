@@ -13,6 +13,7 @@ use alloc::vec::Vec;
 use core::mem;
 
 use crate::world::Part;
+use commands::CommandsMark;
 pub use commands::{Commands, Piece, Xids, taker};
 
 /// Room that an [`Output`] begins with, in bytes: the replies to 64 KB of requests, twice over.
@@ -25,6 +26,23 @@ pub struct Segment {
     pub run: usize,
     /// Where it ends in the buffer; it begins where the one before it ends.
     pub end: usize,
+}
+
+/// Where an output stood.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct OutputMark {
+    len: usize,
+    segments: usize,
+    run: usize,
+    commands: CommandsMark,
+}
+
+impl OutputMark {
+    /// Bytes that were written until then.
+    #[inline]
+    pub(crate) fn written(&self) -> usize {
+        self.len + self.commands.written()
+    }
 }
 
 /// The worker's send buffer.
@@ -154,6 +172,22 @@ impl Output {
         &self.room[..self.len]
     }
 
+    /// Where the output stands now, to come back to.
+    #[inline]
+    pub(crate) fn mark(&self) -> OutputMark {
+        let segments = self.segments.len();
+        OutputMark { len: self.len, segments, run: self.run, commands: self.commands.mark() }
+    }
+
+    /// Forgets what was written since the mark, half a message among it. What was reported and told
+    /// stays so.
+    #[cold]
+    pub(crate) fn rewind(&mut self, mark: OutputMark) {
+        (self.len, self.run) = (mark.len, mark.run);
+        self.segments.truncate(mark.segments);
+        self.commands.rewind(mark.commands);
+    }
+
     /// Bytes that were written since the last [`Output::clear`], to whichever switch.
     #[inline]
     pub(crate) fn written(&self) -> usize {
@@ -229,6 +263,27 @@ mod tests {
         assert!(output.take_segments().next().is_none());
         output.append(&[0; 4]);
         assert!(output.take_segments().eq([Segment { run: 0, end: 10 }]));
+    }
+
+    #[test]
+    fn what_was_written_since_a_mark_can_be_forgotten() {
+        let mut output = Output::default();
+        output.append(&[1; 3]);
+        output.select(2);
+        output.append(&[2; 2]);
+        let mark = output.mark();
+        output.append(&[3; 4]);
+        output.select(1);
+        output.append(&[4; 1]);
+        output.commands().to(aldis_wire::DatapathId(7));
+        output.commands().append(&[5; 6]);
+        assert_eq!((mark.written(), output.written()), (5, 16));
+        output.rewind(mark);
+        assert_eq!(output.bytes(), [1, 1, 1, 2, 2]);
+        assert!(!output.has_commands() && output.commands().pieces().1.is_empty());
+        output.append(&[6]);
+        let expected = [(0, 3), (2, 6)].map(|(run, end)| Segment { run, end });
+        assert!(output.take_segments().eq(expected));
     }
 
     #[test]

@@ -5,9 +5,11 @@
 //! per application and batch, never per message.
 
 mod any_app;
+mod failures;
 mod graph;
 
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -22,7 +24,11 @@ use crate::switch::{Switch, SwitchInfo};
 use crate::time::Time;
 use crate::world::{Publishers, Queues, View, World, WorldBuilder};
 use any_app::AnyApp;
+use failures::{Failure, unguarded};
 
+pub(crate) use failures::Failures;
+
+pub use failures::Guard;
 pub use graph::{AppNode, AppSetError, Graph, PartNode};
 
 /// The applications of a controller, in order: how to make one instance of each for every worker.
@@ -107,11 +113,14 @@ impl AppSet {
     pub fn build(&self) -> Result<Pipelines<'_>, AppSetError> {
         let (orders, makers) = self.check()?;
         let queues = makers.iter().map(|maker| (maker.part(), maker.queue())).collect();
+        let failures = Arc::new(Failures::of(&self.graph()?));
         Ok(Pipelines {
             app_set: self,
             orders: Arc::new(orders),
             queues: Arc::new(Queues::new(queues)),
             world_builder: WorldBuilder::new(makers),
+            failures,
+            guard: unguarded,
         })
     }
 }
@@ -126,9 +135,18 @@ pub struct Pipelines<'r> {
     orders: Arc<Orders>,
     queues: Arc<Queues>,
     world_builder: WorldBuilder,
+    failures: Arc<Failures>,
+    guard: Guard,
 }
 
 impl Pipelines<'_> {
+    /// Applications and publishers are called by this: one that panics fails, and the others go on.
+    pub fn guarded(mut self, guard: Guard) -> Self {
+        self.guard = guard;
+        self.world_builder.guarded(guard, Arc::clone(&self.failures));
+        self
+    }
+
     /// The applications of one worker, by its number, from 0. Timers that fire on one worker fire
     /// on number 0.
     pub fn pipeline(&self, worker: u8) -> Pipeline {
@@ -139,6 +157,8 @@ impl Pipelines<'_> {
             apps,
             counted,
             orders: Arc::clone(&self.orders),
+            failures: Arc::clone(&self.failures),
+            guard: self.guard,
             timers,
             next_tick: Time::NEVER,
             worker,
@@ -213,6 +233,8 @@ pub struct Pipeline {
     /// What is counted of each.
     counted: Arc<[AppStats]>,
     orders: Arc<Orders>,
+    failures: Arc<Failures>,
+    guard: Guard,
     timers: Vec<Alarm>,
     next_tick: Time,
     worker: u8,
@@ -229,7 +251,13 @@ impl core::fmt::Debug for Pipeline {
 impl Pipeline {
     /// A switch joins: every application makes its slot.
     pub fn join(&mut self, now: Time, info: SwitchInfo) -> Arc<Switch> {
-        let slots = self.apps.iter_mut().map(|app| app.init_switch(now, &info)).collect();
+        let Pipeline { apps, failures, guard, .. } = self;
+        let slot = |(index, app): (usize, &mut Box<dyn AnyApp>)| {
+            let made = call((*guard, failures, index), || app.init_switch(now, &info));
+            // Of an application that failed, and is not asked for it.
+            made.unwrap_or_else(|| Box::new(()))
+        };
+        let slots = apps.iter_mut().enumerate().map(slot).collect();
         Arc::new(Switch { info, account: Account::new(self.switch_bytes), slots })
     }
 
@@ -252,14 +280,23 @@ impl Pipeline {
     /// Hands a batch to the applications in turn, by [`Batch::kind`].
     #[inline]
     pub fn packet_ins(&mut self, batch: &mut Batch<'_>, out: &mut Output) {
-        let Pipeline { apps, counted, orders, .. } = self;
+        let Pipeline { apps, counted, orders, failures, guard, .. } = self;
         for &index in &orders[batch.kind as usize] {
-            let written = out.written();
-            apps[index].packet_ins(index, batch, out);
-            let (kind, requests) = (batch.kind, batch.requests.len());
-            counted[index].saw(kind, requests as u64, out.written().saturating_sub(written));
-            tell_own(&*apps[index], &counted[index]);
+            let (app, mark) = (&mut apps[index], out.mark());
+            let seen = call((*guard, failures, index), || {
+                app.packet_ins(index, batch, out);
+                tell_own(&**app, &counted[index]);
+            });
+            match seen {
+                Some(()) => {
+                    let (kind, requests) = (batch.kind, batch.requests.len());
+                    let bytes = out.written().saturating_sub(mark.written());
+                    counted[index].saw(kind, requests as u64, bytes);
+                }
+                None => out.rewind(mark),
+            }
         }
+        tell_failures(failures, counted, out.commands());
     }
 
     /// Hands an event to the applications in turn, until one stops it.
@@ -271,17 +308,26 @@ impl Pipeline {
         event: &Event,
         out: &mut Output,
     ) {
-        let Pipeline { apps, counted, orders, .. } = self;
+        let Pipeline { apps, counted, orders, failures, guard, .. } = self;
         for &index in &orders[event.kind() as usize] {
             let what = any_app::EventAt { index, now, world, switch, event };
-            let written = out.written();
-            let next = apps[index].event(what, out);
-            counted[index].saw(event.kind(), 1, out.written().saturating_sub(written));
-            tell_own(&*apps[index], &counted[index]);
+            let (app, mark) = (&mut apps[index], out.mark());
+            let next = call((*guard, failures, index), || {
+                let next = app.event(what, out);
+                tell_own(&**app, &counted[index]);
+                next
+            });
+            let Some(next) = next else {
+                out.rewind(mark);
+                continue;
+            };
+            let bytes = out.written().saturating_sub(mark.written());
+            counted[index].saw(event.kind(), 1, bytes);
             if next == Next::Stop {
-                return;
+                break;
             }
         }
+        tell_failures(failures, counted, out.commands());
     }
 
     /// When [`Pipeline::tick`] has something to do.
@@ -292,27 +338,31 @@ impl Pipeline {
 
     /// Fires the timers whose time has come, in the order of the applications.
     pub fn tick(&mut self, now: Time, world: &World, commands: &mut Commands) {
-        let Pipeline { apps, counted, orders, timers, worker, .. } = self;
+        let Pipeline { apps, counted, orders, failures, guard, timers, worker, .. } = self;
         for &index in &orders[EventKind::Timer as usize] {
             let (app, alarm) = (&mut apps[index], &mut timers[index]);
             match *alarm {
                 Alarm::Unset(interval) => *alarm = Alarm::At(now + interval),
                 Alarm::At(at) if at <= now => {
-                    let written = commands.written();
-                    app.tick(now, world, commands);
-                    counted[index].saw(
-                        EventKind::Timer,
-                        1,
-                        commands.written().saturating_sub(written),
-                    );
-                    tell_own(&**app, &counted[index]);
-                    let interval = app.timer().interval((*worker).into());
+                    let mark = commands.mark();
+                    let interval = call((*guard, failures, index), || {
+                        app.tick(now, world, commands);
+                        tell_own(&**app, &counted[index]);
+                        app.timer().interval((*worker).into())
+                    });
+                    if interval.is_none() {
+                        commands.rewind(mark);
+                    }
+                    let bytes = commands.written().saturating_sub(mark.written());
+                    counted[index].saw(EventKind::Timer, 1, bytes);
                     let next = |interval: core::time::Duration| now + interval.max(TIMER_MIN);
+                    let interval = interval.flatten();
                     *alarm = interval.map_or(Alarm::Never, |interval| Alarm::At(next(interval)));
                 }
                 Alarm::At(_) | Alarm::Never => {}
             }
         }
+        tell_failures(failures, counted, commands);
         self.find_next_tick();
     }
 
@@ -324,17 +374,54 @@ impl Pipeline {
 
     /// The World is not as it was `before`: tells the applications that read a part that changed.
     pub fn published(&mut self, now: Time, before: &World, after: &World, commands: &mut Commands) {
-        let Pipeline { apps, counted, orders, .. } = self;
+        let Pipeline { apps, counted, orders, failures, guard, .. } = self;
         for &index in &orders[EventKind::Publication as usize] {
             let app = &mut apps[index];
             if app.reads().iter().any(|&id| after.differs(before, id)) {
-                let written = commands.written();
-                app.published(View::of(before, app.reads()), now, after, commands);
-                let bytes = commands.written().saturating_sub(written);
+                let mark = commands.mark();
+                let acted = call((*guard, failures, index), || {
+                    app.published(View::of(before, app.reads()), now, after, commands);
+                    tell_own(&**app, &counted[index]);
+                });
+                if acted.is_none() {
+                    commands.rewind(mark);
+                    continue;
+                }
+                let bytes = commands.written().saturating_sub(mark.written());
                 counted[index].saw(EventKind::Publication, 1, bytes);
-                tell_own(&**app, &counted[index]);
             }
         }
+        tell_failures(failures, counted, commands);
+    }
+}
+
+/// Calls an application that has not failed; nothing where it has, or does now.
+#[inline]
+fn call<T>(
+    (guard, failures, index): (Guard, &Failures, usize),
+    call: impl FnOnce() -> T,
+) -> Option<T> {
+    if failures.has_failed(index) {
+        return None;
+    }
+    let (mut call, mut value) = (Some(call), None);
+    match guard(&mut || value = call.take().map(|call| call())) {
+        Ok(()) => value,
+        Err(reason) => {
+            failures.fail(index, reason);
+            None
+        }
+    }
+}
+
+/// Tells the operator of the applications that failed since this was last looked at, on whichever
+/// worker.
+#[inline]
+fn tell_failures(failures: &Failures, counted: &[AppStats], commands: &mut Commands) {
+    while let Some(Failure { index, reason }) = failures.take_untold() {
+        counted[index].failed();
+        let name = failures.name(index);
+        commands.warn(format!("{name}: failed, and is left out from now on: {reason}"));
     }
 }
 

@@ -21,11 +21,13 @@ use crate::pin;
 use crate::shared::inbox::Inbox;
 
 pub(crate) mod assemble;
+mod guard;
 mod listen;
 pub(crate) mod publisher;
 pub(crate) mod threads;
 
 use assemble::{WorkerBuilder, WorkerPlan};
+use guard::guard;
 use listen::{Acceptor, listen};
 use threads::Threads;
 
@@ -135,7 +137,7 @@ impl Engine {
         event_sink: Arc<dyn EventSink>,
     ) -> Result<Engine, StartError> {
         config.design.check().map_err(StartError::Design)?;
-        let pipelines = app_set.build().map_err(StartError::Apps)?;
+        let pipelines = app_set.build().map_err(StartError::Apps)?.guarded(guard);
         let plain = config.listen.iter().map(|addr| (*addr, None));
         let secure = secure.into_iter().flat_map(|Secure { listen, identity }| {
             listen.iter().map(|addr| (*addr, Some(identity.clone())))

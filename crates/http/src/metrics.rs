@@ -132,6 +132,9 @@ const APPS: &[(&str, &str, AppCounts)] = &[
     ("app_sent_bytes_total", "Bytes that the application wrote to switches", |app| {
         vec![(None, app.bytes_out)]
     }),
+    ("app_failed", "Whether the application failed, and is left out since then", |app| {
+        vec![(None, u64::from(app.failed))]
+    }),
     ("app_counts_total", "What the application counts itself", |app| labelled("what", &app.own)),
     ("app_published", "How much there is of what the application publishes", |app| {
         labelled("what", &app.now)

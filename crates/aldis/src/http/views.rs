@@ -49,6 +49,7 @@ pub(super) fn counted(mut apps: Apps, did: Vec<AppSnapshot>, world: &World) -> A
             now.extend(counts.now);
         }
         app.counted = Some(Counted {
+            failed: did.failed,
             events: did.events.into_iter().map(in_words).collect(),
             bytes_out: did.bytes_out,
             own: own.into_iter().map(in_words).collect(),

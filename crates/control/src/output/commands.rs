@@ -30,6 +30,23 @@ pub struct Piece {
     pub bytes: Range<usize>,
 }
 
+/// Where commands stood.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CommandsMark {
+    len: usize,
+    pieces: usize,
+    to: Option<DatapathId>,
+    begun: usize,
+}
+
+impl CommandsMark {
+    /// Bytes that waited then.
+    #[inline]
+    pub(crate) fn written(&self) -> usize {
+        self.len
+    }
+}
+
 /// Messages to any switches, and reports to the World.
 ///
 /// Messages are sent after the answers of the batch, in the order in which they were written for
@@ -211,6 +228,20 @@ impl Commands {
     #[inline]
     pub fn take_reported(&mut self) -> bool {
         mem::take(&mut self.reported)
+    }
+
+    /// Where they stand now, to come back to; not inside of a path.
+    #[inline]
+    pub(crate) fn mark(&self) -> CommandsMark {
+        let Commands { len, ref pieces, to, begun, .. } = *self;
+        CommandsMark { len, pieces: pieces.len(), to, begun }
+    }
+
+    /// Forgets the messages that were written since the mark.
+    #[cold]
+    pub(crate) fn rewind(&mut self, mark: CommandsMark) {
+        (self.len, self.to, self.begun, self.path) = (mark.len, mark.to, mark.begun, None);
+        self.pieces.truncate(mark.pieces);
     }
 
     /// Bytes that wait to be sent.

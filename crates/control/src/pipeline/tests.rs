@@ -107,6 +107,128 @@ fn what_each_application_does_is_counted_over_all_workers() {
     assert_eq!((all[2].app, all[2].events.len(), all[2].bytes_out), ("routing", 0, 0));
 }
 
+/// Answers what comes, until it panics amid a message.
+struct Fragile;
+
+impl App for Fragile {
+    type Slot = Exclusive<u32>;
+    const NAME: &'static str = "fragile";
+    const EVENTS: &'static [EventKind] = BOTH;
+
+    fn init_switch(&mut self, _: Time, switch: &SwitchInfo) -> u32 {
+        assert!(switch.dpid != DatapathId(13), "thirteen");
+        0
+    }
+
+    fn event(&mut self, _: EventCtx<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
+        out.append(b"frag");
+        out.commands().to(DatapathId(9));
+        out.commands().append(b"half");
+        assert!(!matches!(event, Event::Second), "no seconds");
+        Next::Continue
+    }
+
+    fn publishers(&self) -> Publishers {
+        Publishers::of(FindsLinks)
+    }
+}
+
+fn guard(call: &mut dyn FnMut()) -> Result<(), String> {
+    extern crate std;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    let words = |panic: Box<dyn core::any::Any + Send>| panic.downcast_ref::<&str>().copied();
+    catch_unwind(AssertUnwindSafe(call))
+        .map_err(|panic| words(panic).unwrap_or_default().to_string())
+}
+
+#[test]
+fn an_application_that_panics_is_left_out_with_those_that_need_it_and_the_others_go_on() {
+    let app_set = AppSet::default().with(|| Fragile).with(|| Routing).with(|| Walks);
+    let app_set = app_set.with(Tells::default);
+    let pipelines = app_set.build().unwrap().guarded(guard);
+    let (mut one, mut other) = (pipelines.pipeline(0), pipelines.pipeline(1));
+    let (mut out, world) = (pipelines.output(0), pipelines.world());
+    let switch = one.join(Time::START, info());
+    one.event(Time::START, &world, &switch, &Event::Up, &mut out);
+    assert_eq!(out.bytes(), b"fragroutingwalks");
+    assert_eq!(out.commands().take_warnings().count(), 0);
+    out.clear();
+    out.commands().clear();
+    one.event(Time::START, &world, &switch, &Event::Second, &mut out);
+    // Routing is made of links, and walks reads routes.
+    assert_eq!(out.bytes(), b"");
+    assert_eq!(out.commands().pieces().0, b"said");
+    let told: Vec<_> = out.commands().take_warnings().collect();
+    let left_out =
+        "failed, and is left out from now on: it needs what fragile publishes, which failed";
+    let expected = [
+        "fragile: failed, and is left out from now on: no seconds".to_string(),
+        format!("routing: {left_out}"),
+        format!("walks: {left_out}"),
+    ];
+    assert_eq!(told, expected);
+    // On no worker, and at no switch.
+    let mut out = pipelines.output(1);
+    other.event(Time::START, &world, &switch, &Event::Up, &mut out);
+    let switch = other.join(Time::START, info());
+    other.event(Time::START, &world, &switch, &Event::Up, &mut out);
+    assert_eq!(out.bytes(), b"");
+    assert_eq!(out.commands().take_warnings().count(), 0);
+    let names: Vec<_> = pipelines.names().collect();
+    let all = AppSnapshot::all(&names, &[Arc::clone(one.counted()), Arc::clone(other.counted())]);
+    let failed: Vec<_> = all.iter().filter(|app| app.failed).map(|app| app.app).collect();
+    assert_eq!(failed, ["fragile", "routing", "walks"]);
+}
+
+#[test]
+fn an_application_that_panics_when_a_switch_joins_is_left_out_of_it() {
+    let app_set = AppSet::default().with(|| Fragile).with(Tells::default);
+    let pipelines = app_set.build().unwrap().guarded(guard);
+    let (mut pipeline, mut out) = (pipelines.pipeline(0), pipelines.output(0));
+    let unlucky = SwitchInfo { dpid: DatapathId(13), ..info() };
+    let switch = pipeline.join(Time::START, unlucky);
+    pipeline.event(Time::START, &pipelines.world(), &switch, &Event::Up, &mut out);
+    assert_eq!(out.bytes(), b"");
+    assert_eq!(out.commands().pieces().0, b"said");
+    let told = out.commands().take_warnings().next();
+    assert_eq!(told, Some("fragile: failed, and is left out from now on: thirteen".to_string()));
+}
+
+/// Publishes nothing, and panics when it should.
+struct Breaks;
+
+impl Publisher for Breaks {
+    type Part = Links;
+    fn begin(&mut self) -> Links {
+        Links
+    }
+    fn revise(&mut self, _: Time, _: PublishCtx<'_, Links>) -> Option<Links> {
+        panic!("no links")
+    }
+    fn next(&self) -> Time {
+        Time::START
+    }
+}
+
+app!(Broken "broken" kind BOTH; reads &[]; publishes Publishers::of(Breaks));
+
+#[test]
+fn a_publisher_that_panics_fails_together_with_its_application() {
+    let app_set = AppSet::default().with(|| Broken).with(Tells::default);
+    let pipelines = app_set.build().unwrap().guarded(guard);
+    let (mut pipeline, mut out) = (pipelines.pipeline(0), pipelines.output(0));
+    let mut world_builder = pipelines.world_builder();
+    assert!(world_builder.next() < Time::NEVER);
+    assert!(world_builder.step(Time::START).is_none() && world_builder.step(Time::START).is_none());
+    assert_eq!(world_builder.next(), Time::NEVER);
+    let switch = pipeline.join(Time::START, info());
+    pipeline.event(Time::START, world_builder.world(), &switch, &Event::Up, &mut out);
+    assert_eq!(out.bytes(), b"");
+    assert_eq!(out.commands().pieces().0, b"said");
+    let told = out.commands().take_warnings().next();
+    assert_eq!(told, Some("broken: failed, and is left out from now on: no links".to_string()));
+}
+
 const BOTH: &[EventKind] = &[EventKind::Up, EventKind::Second];
 
 app!(Topology "topology" kind BOTH; reads &[]; publishes Publishers::of(FindsLinks));

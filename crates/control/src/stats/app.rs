@@ -14,6 +14,7 @@ use crate::limits::APP_COUNTS_MAX;
 pub struct AppStats {
     seen: [Counter; EventKind::ALL.len()],
     bytes_out: Counter,
+    failed: Counter,
     names: &'static [&'static str],
     /// As many of them as there are names.
     own: [Gauge; APP_COUNTS_MAX],
@@ -34,6 +35,11 @@ impl AppStats {
         }
     }
 
+    /// It failed. One worker counts that.
+    pub(crate) fn failed(&self) {
+        self.failed.add(1);
+    }
+
     /// What it counts itself, in the order of its names.
     #[inline]
     pub(crate) fn own(&self) -> &[Gauge] {
@@ -47,6 +53,8 @@ impl AppStats {
 pub struct AppSnapshot {
     /// Its name.
     pub app: &'static str,
+    /// Whether it failed, and is left out since then.
+    pub failed: bool,
     /// Events that it was handed, by their kind ([`EventKind::name`]), those among them that an
     /// application before it had stopped; of flow requests each counts. Kinds that did not come yet
     /// are not there.
@@ -76,6 +84,7 @@ impl AppSnapshot {
                 *self.events.entry(kind.name()).or_default() += count;
             }
         }
+        self.failed |= stats.failed.get() > 0;
         self.bytes_out += stats.bytes_out.get();
         for (name, level) in stats.names.iter().zip(stats.own()) {
             *self.own.entry(*name).or_default() += level.get();

@@ -9,6 +9,7 @@ use core::time::Duration;
 
 use super::queue::{self, PublishCtx, Queue};
 use super::{Part, PartId, Published, Publisher, World};
+use crate::pipeline::{Failures, Guard};
 use crate::time::Time;
 
 /// The least time between two versions: what comes in between is published together.
@@ -94,6 +95,8 @@ impl<P: Publisher> AnyPublisher for Erased<P> {
 #[derive(Default)]
 pub struct WorldBuilder {
     makers: Vec<Box<dyn AnyPublisher>>,
+    /// How they are called, where a panic is caught.
+    guard: Option<(Guard, Arc<Failures>)>,
     world: Arc<World>,
     /// When the next version may come.
     not_before: Time,
@@ -121,7 +124,12 @@ impl WorldBuilder {
         };
         let parts = makers.iter_mut().map(begin).collect();
         let world = Arc::new(World { version, parts });
-        WorldBuilder { makers, world, not_before: Time::START }
+        WorldBuilder { makers, guard: None, world, not_before: Time::START }
+    }
+
+    /// Publishers are called by this: one that panics fails together with its application.
+    pub(crate) fn guarded(&mut self, guard: Guard, failures: Arc<Failures>) {
+        self.guard = Some((guard, failures));
     }
 
     /// Whether there is anything to publish, ever.
@@ -145,8 +153,10 @@ impl WorldBuilder {
         for place in 0..self.makers.len() {
             let maker = &mut self.makers[place];
             let made_of = maker.reads().iter().any(|&id| next.differs(&self.world, id));
-            if (made_of || maker.has_reports() || maker.next() <= now)
-                && let Some(part) = maker.revise(now, &next, &self.world)
+            let is_due = made_of || maker.has_reports() || maker.next() <= now;
+            if is_due
+                && self.runs(place)
+                && let Some(part) = self.revise(now, place, &next)
             {
                 (next.parts[place].value, next.parts[place].since) = (part, next.version);
                 changed = true;
@@ -160,10 +170,33 @@ impl WorldBuilder {
         Some(Arc::clone(&self.world))
     }
 
+    /// Whether the application of a publisher has not failed.
+    fn runs(&self, place: usize) -> bool {
+        self.guard.as_ref().is_none_or(|(_, failures)| !failures.has_publisher_failed(place))
+    }
+
+    /// The next version of a part; nothing where its publisher panics.
+    fn revise(
+        &mut self,
+        now: Time,
+        place: usize,
+        next: &World,
+    ) -> Option<Arc<dyn Any + Send + Sync>> {
+        let (maker, mut part) = (&mut self.makers[place], None);
+        let Some((guard, failures)) = &self.guard else {
+            return maker.revise(now, next, &self.world);
+        };
+        if let Err(reason) = guard(&mut || part = maker.revise(now, next, &self.world)) {
+            failures.fail_publisher(place, reason);
+        }
+        part
+    }
+
     /// When the next step has something to do, as far as is known; [`Time::NEVER`] where it depends
     /// on what is reported.
     pub fn next(&self) -> Time {
-        let next = self.makers.iter().map(|maker| match maker.has_reports() {
+        let works = self.makers.iter().enumerate().filter(|(place, _)| self.runs(*place));
+        let next = works.map(|(_, maker)| match maker.has_reports() {
             true => Time::START,
             false => maker.next(),
         });

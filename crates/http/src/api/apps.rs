@@ -48,6 +48,9 @@ pub struct App {
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[cfg_attr(test, derive(ToSchema))]
 pub struct Counted {
+    /// Whether it failed, or needs what another publishes that did: it is left out since then
+    #[serde(default)]
+    pub failed: bool,
     /// Events that it was handed, by their kind, and each flow request, those included that an application before it stopped
     #[cfg_attr(test, schema(example = json!({"flow-request": 12, "up": 2})))]
     pub events: BTreeMap<String, u64>,

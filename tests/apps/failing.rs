@@ -1,0 +1,112 @@
+//! An application that panics on the workers of a controller: its switches go on with the others.
+
+use std::sync::mpsc::{Sender, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use aldis_apps::Hub;
+use aldis_control::app::{Next, State};
+use aldis_control::controller_event::{ControllerEvent, EventSink};
+use aldis_control::{App, AppSet, Output, Request, session};
+use aldis_emulator::peer::{Peer, PeerPart, hello};
+use aldis_engine::design::Knobs;
+use aldis_engine::{Config, Design, Engine};
+use aldis_wire::header::kind::PACKET_OUT;
+use aldis_wire::msg::{self, Message};
+use aldis_wire::{NO_BUFFER, Version};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// Panics at the third request that one of its instances sees, half an answer written.
+#[derive(Default)]
+struct Fragile {
+    seen: u32,
+}
+
+impl App for Fragile {
+    type Slot = ();
+    const NAME: &'static str = "fragile";
+
+    fn packet_in(&mut self, request: &Request<'_>, _: State<'_, Self>, out: &mut Output) -> Next {
+        out.select(request.run);
+        self.seen += 1;
+        if self.seen == 3 {
+            out.append(&[1, PACKET_OUT]);
+            panic!("fragile things break");
+        }
+        Next::Continue
+    }
+}
+
+struct Listener(Mutex<Sender<ControllerEvent>>);
+
+impl EventSink for Listener {
+    fn emit(&self, event: ControllerEvent) {
+        let _ = self.0.lock().unwrap().send(event);
+    }
+}
+
+fn packet_in(xid: u32) -> Vec<u8> {
+    let packet = msg::PacketIn {
+        buffer_id: NO_BUFFER,
+        total_len: 64,
+        reason: msg::PacketInReason::NO_MATCH,
+        table_id: msg::TableNo(0),
+        cookie: u64::MAX,
+        match_: msg::Match::new().in_port(msg::PortNo(1)),
+        data: [&[2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 8, 8, 0][..], &[0; 50]].concat(),
+    };
+    let mut bytes = Vec::new();
+    Message::PacketIn(packet).encode(Version::V10, xid, &mut bytes).unwrap();
+    bytes
+}
+
+fn join(engine: &Engine, number: u32) -> Peer {
+    let mut peer = Peer::connect(engine.listening()[0], PATIENCE).unwrap();
+    peer.send(&hello(Version::V10)).unwrap();
+    // OFPT_BARRIER_REQUEST: the last message of the handshake.
+    peer.play(PeerPart { version: Version::V10, number, ports: 4 }, 18).unwrap();
+    peer
+}
+
+#[test]
+fn switches_are_served_by_the_other_applications_when_one_panics() {
+    let (sender, events) = channel();
+    let config = Config {
+        listen: vec![([127, 0, 0, 1], 0).into()],
+        workers: 2,
+        design: Design::default(),
+        spin: false,
+        knobs: Knobs::default(),
+        session: session::Config::default(),
+    };
+    let app_set = AppSet::default().with(Fragile::default).with(|| Hub);
+    let listener = Arc::new(Listener(Mutex::new(sender)));
+    let engine = Engine::start(&config, app_set, listener).unwrap();
+    let mut peers = [1, 2].map(|number| join(&engine, number));
+    for round in 0..20 {
+        for peer in &mut peers {
+            let requests: Vec<u8> = (0..5).flat_map(|at| packet_in(5 * round + at)).collect();
+            peer.send(&requests).unwrap();
+            for at in 0..5 {
+                let answer = peer.expect(PACKET_OUT).unwrap();
+                assert_eq!(answer[4..8], (5 * round + at).to_be_bytes(), "{answer:?}");
+            }
+        }
+    }
+    // One that joins afterwards has no slot of it, and misses nothing.
+    let mut late = join(&engine, 3);
+    late.send(&packet_in(7)).unwrap();
+    late.expect(PACKET_OUT).unwrap();
+    let apps = engine.handle().apps();
+    let failed: Vec<_> = apps.iter().map(|app| (app.app, app.failed)).collect();
+    assert_eq!(failed, [("fragile", true), ("hub", false)]);
+    let told = |event: ControllerEvent| match event {
+        ControllerEvent::Noted { words, .. } => Some(words),
+        _ => None,
+    };
+    assert_eq!(
+        events.try_iter().filter_map(told).collect::<Vec<_>>(),
+        ["fragile: failed, and is left out from now on: it panicked: fragile things break"]
+    );
+}
