@@ -38,9 +38,9 @@ impl App for Fragile {
     }
 }
 
-struct Listener(Mutex<Sender<ControllerEvent>>);
+struct EventSender(Mutex<Sender<ControllerEvent>>);
 
-impl EventSink for Listener {
+impl EventSink for EventSender {
     fn emit(&self, event: ControllerEvent) {
         let _ = self.0.lock().unwrap().send(event);
     }
@@ -81,7 +81,7 @@ fn switches_are_served_by_the_other_applications_when_one_panics() {
         session: session::Config::default(),
     };
     let app_set = AppSet::default().with(Fragile::default).with(|| Hub);
-    let listener = Arc::new(Listener(Mutex::new(sender)));
+    let listener = Arc::new(EventSender(Mutex::new(sender)));
     let engine = Engine::start(&config, app_set, listener).unwrap();
     let mut peers = [1, 2].map(|number| join(&engine, number));
     for round in 0..20 {

@@ -157,7 +157,7 @@ from = "table 9"
 "#;
     let more = "x = \"load\"\nrates = [5000]\nmetrics = [\"throughput\"]";
     let subjects = "\"null\", \"fair-rounds\"";
-    folder.write("table.toml", &[&head(100), &*run(subjects, more), plots].concat())
+    folder.write("table.toml", [&head(100), &*run(subjects, more), plots].concat())
 }
 
 #[test]
@@ -329,7 +329,7 @@ fn a_plan_that_takes_much_longer_than_its_budget_is_cut_off_and_partial() {
     let head = head(700).replace("seconds = 30\nwarm-up", "seconds = 1\nwarm-up");
     let more = "x = \"switches\"\nmetrics = [\"throughput\"]";
     let more = run("\"null\"", more).replace("switches = [2]", "switches = [1, 2, 3, 4, 5, 6]");
-    let plan = folder.write("late.toml", &[head, more].concat());
+    let plan = folder.write("late.toml", [head, more].concat());
     let begun = Instant::now();
     let output = lab(&folder, &["run", &plan, "--overtime", "1"]).output().unwrap();
     let said = text(&output.stderr);
@@ -361,7 +361,7 @@ fn what_was_written_before_the_disk_was_full_is_kept_and_partial() {
     let folder = Folder::new("plans-filled");
     let more = "x = \"subject\"\nmetrics = [\"throughput\", \"deviation\"]";
     let more = run("\"null\"", more).replace("switches = [2]", "switches = [200]");
-    let plan = folder.write("filled.toml", &[head(100), more].concat());
+    let plan = folder.write("filled.toml", [head(100), more].concat());
     // A file that may not grow fails as a full disk does: the plan and the machine fit, two hundred
     // rows do not.
     let mut command = Command::new("sh");
@@ -389,7 +389,7 @@ fn children(pid: u32) -> Vec<Pid> {
 fn long(folder: &Folder) -> Command {
     let two = "x = \"subject\"\nmetrics = [\"throughput\"]";
     let plan = head(600_000).replace("seconds = 30", "seconds = 60");
-    let plan = folder.write("stopped.toml", &[plan, run("\"null\"", two)].concat());
+    let plan = folder.write("stopped.toml", [plan, run("\"null\"", two)].concat());
     lab(folder, &["run", &plan])
 }
 

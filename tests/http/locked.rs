@@ -54,8 +54,8 @@ impl LockedFiles {
     /// A new certificate in the place of the old one.
     fn certify(&self) -> CertificateDer<'static> {
         let made = rcgen::generate_simple_self_signed(["127.0.0.1".to_owned()]).unwrap();
-        self.0.write("http.pem", &made.cert.pem());
-        self.0.write("http.key", &made.signing_key.serialize_pem());
+        self.0.write("http.pem", made.cert.pem());
+        self.0.write("http.key", made.signing_key.serialize_pem());
         made.cert.der().clone()
     }
 

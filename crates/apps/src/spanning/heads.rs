@@ -105,9 +105,8 @@ mod tests {
     /// The ports of each PACKET_OUT by which a switch floods a packet of port 1.
     fn flooded(ports: u32) -> Vec<Vec<PortNo>> {
         let mut info = info(Version::V13, 254);
-        let like = info.ports[0].clone();
-        info.ports =
-            (1..=ports).map(|port| Port { number: PortNo(port), ..like.clone() }).collect();
+        let like = info.ports[0];
+        info.ports = (1..=ports).map(|port| Port { number: PortNo(port), ..like }).collect();
         let at = Inlet { dpid: info.dpid, joined: Time::START, port: PortNo(1) };
         let head = Head::of(at, &FloodPorts::default(), &info);
         let outputs = |head: &PacketOutHead| match Message::decode(Version::V13, head.bytes()) {
