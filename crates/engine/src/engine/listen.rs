@@ -57,17 +57,16 @@ impl Acceptor {
     /// Accepts until the engine stops.
     pub(crate) fn run(self) {
         let mut next = 0;
+        // Made once: the thread looks at its listeners all the time, and allocates nothing for it.
+        let listeners = self.listeners.iter();
+        let mut fds: Vec<PollFd<'_>> = listeners
+            .map(|(listener, _)| PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN))
+            .collect();
         while !self.stop.load(Ordering::Relaxed) {
-            let mut fds: Vec<PollFd<'_>> = self
-                .listeners
-                .iter()
-                .map(|(l, _)| PollFd::from_borrowed_fd(l.as_fd(), PollFlags::IN))
-                .collect();
             if poll(&mut fds, Some(&NOTICE_STOP)).is_err() {
                 continue;
             }
-            let ready: Vec<bool> = fds.iter().map(|fd| !fd.revents().is_empty()).collect();
-            let ready = self.listeners.iter().zip(ready).filter(|(_, ready)| *ready);
+            let ready = self.listeners.iter().zip(&fds).filter(|(_, fd)| !fd.revents().is_empty());
             for ((listener, identity), _) in ready {
                 self.drain(listener, identity.as_ref(), &mut next);
             }
