@@ -11,10 +11,11 @@
 //! that.
 //!
 //! ```
-//! use aldis_packet::{Arp, Ethernet, arp, ethernet, ethertype};
+//! use aldis_packet::arp::ArpMessage;
+//! use aldis_packet::{Arp, Ethernet, ethernet, ethertype};
 //!
 //! let (mine, theirs) = ([10, 0, 0, 1].into(), [10, 0, 0, 2].into());
-//! let question = arp::Message::request([2, 0, 0, 0, 0, 1], mine, theirs);
+//! let question = ArpMessage::request([2, 0, 0, 0, 0, 1], mine, theirs);
 //! let head = ethernet::header(ethernet::BROADCAST, question.sender_mac, ethertype::ARP);
 //! let bytes = [&head[..], &question.to_bytes()[..]].concat();
 //!
