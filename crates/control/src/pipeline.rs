@@ -350,11 +350,13 @@ impl Pipeline {
                         tell_own(&**app, &counted[index]);
                         app.timer().interval((*worker).into())
                     });
-                    if interval.is_none() {
-                        commands.rewind(mark);
+                    match interval {
+                        Some(_) => {
+                            let bytes = commands.written().saturating_sub(mark.written());
+                            counted[index].saw(EventKind::Timer, 1, bytes);
+                        }
+                        None => commands.rewind(mark),
                     }
-                    let bytes = commands.written().saturating_sub(mark.written());
-                    counted[index].saw(EventKind::Timer, 1, bytes);
                     let next = |interval: core::time::Duration| now + interval.max(TIMER_MIN);
                     let interval = interval.flatten();
                     *alarm = interval.map_or(Alarm::Never, |interval| Alarm::At(next(interval)));

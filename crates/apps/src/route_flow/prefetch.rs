@@ -74,7 +74,7 @@ pub(super) enum Seen {
     /// It is about such a flow: [`Prefetch::flow`].
     Flow,
     /// Its flow was on its way too long ago to be so now, and led out of this port of its switch.
-    /// It still does: the World is the same.
+    /// It still does: the World is the same. Becomes [`Seen::Flow`] before it is handed out.
     Again(PortNo),
     /// Its flow is on its way, and leads out of this port of its switch.
     InFlight(PortNo),

@@ -194,6 +194,39 @@ fn an_application_that_panics_when_a_switch_joins_is_left_out_of_it() {
     assert_eq!(told, Some("fragile: failed, and is left out from now on: thirteen".to_string()));
 }
 
+/// Panics when its time comes, half a message written.
+struct Late;
+
+impl App for Late {
+    type Slot = ();
+    const NAME: &'static str = "late";
+    const EVENTS: &'static [EventKind] = &[EventKind::Timer];
+
+    fn timer(&self) -> Timer {
+        Timer::OnEach(Duration::from_secs(1))
+    }
+
+    fn tick(&mut self, _: TickCtx<'_>, commands: &mut Commands) {
+        commands.to(DatapathId(7));
+        commands.append(b"half");
+        panic!("too late")
+    }
+}
+
+#[test]
+fn an_application_that_panics_when_its_time_comes_ticks_no_more_and_counts_nothing() {
+    let app_set = AppSet::default().with(|| Late);
+    let pipelines = app_set.build().unwrap().guarded(guard);
+    let (mut pipeline, mut out) = (pipelines.pipeline(0), pipelines.output(0));
+    let (world, at) = (pipelines.world(), |s| Time::START + Duration::from_secs(s));
+    (0..4).for_each(|second| pipeline.tick(at(second), &world, out.commands()));
+    assert!(out.commands().is_empty() && pipeline.next_tick() == Time::NEVER);
+    let told: Vec<_> = out.commands().take_warnings().collect();
+    assert_eq!(told, ["late: failed, and is left out from now on: too late"]);
+    let all = AppSnapshot::all(&["late"], &[Arc::clone(pipeline.counted())]);
+    assert!(all[0].failed && all[0].events.is_empty() && all[0].bytes_out == 0);
+}
+
 /// Publishes nothing, and panics when it should.
 struct Breaks;
 
