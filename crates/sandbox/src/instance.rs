@@ -1,0 +1,159 @@
+//! One running component: its store, its limits, and its four calls.
+
+mod imports;
+mod inert;
+mod meter;
+
+use std::sync::Arc;
+
+use wasmtime::component::{InstancePre, TypedFunc};
+use wasmtime::{Error, Store};
+
+use crate::fault::{Fault, FaultKind};
+use crate::kv::KeyValue;
+use crate::lines::{Line, LineBuffer};
+use crate::manifest::AppLimits;
+use crate::runtime::{Clock, Ticker};
+use meter::Meter;
+
+pub(crate) use imports::link;
+
+/// What the imports of an instance see.
+pub(crate) struct InstanceState {
+    meter: Meter,
+    lines: LineBuffer,
+    kv: Arc<dyn KeyValue>,
+    clock: Clock,
+    random: ring::rand::SystemRandom,
+}
+
+/// What instances of an application are made with.
+#[derive(Clone)]
+pub(crate) struct InstanceSettings {
+    pub(crate) limits: AppLimits,
+    pub(crate) kv: Arc<dyn KeyValue>,
+    pub(crate) clock: Clock,
+    pub(crate) ticker: Arc<Ticker>,
+    pub(crate) config: String,
+}
+
+/// A component that is running.
+pub(crate) struct Instance {
+    store: Store<InstanceState>,
+    // Borrowed bytes would put their lifetime into the type of the function; an `Arc` is given back
+    // when the call is over.
+    batch: TypedFunc<(Arc<Vec<u8>>,), (Vec<u8>,)>,
+    tick: TypedFunc<(u64,), (Vec<u8>,)>,
+    stop: TypedFunc<(), ()>,
+    batch_ms: u64,
+    ticker: Arc<Ticker>,
+}
+
+impl Instance {
+    /// Instantiates a component and makes its first call.
+    pub(crate) fn start(
+        pre: &InstancePre<InstanceState>,
+        settings: &InstanceSettings,
+    ) -> Result<Instance, Fault> {
+        let InstanceSettings { limits, kv, clock, ticker, config } = settings;
+        let state = InstanceState {
+            meter: Meter::new(limits),
+            lines: LineBuffer::default(),
+            kv: Arc::clone(kv),
+            clock: Clock::clone(clock),
+            random: ring::rand::SystemRandom::new(),
+        };
+        let mut store = Store::new(pre.engine(), state);
+        store.limiter(|state| &mut state.meter);
+        store.epoch_deadline_trap();
+        store.set_epoch_deadline(ticker.deadline(limits.start_ms));
+        let started = begin(pre, &mut store, config.clone());
+        let (batch, tick, stop, refused) = started.map_err(|error| {
+            let fault = Fault::of(&error, limits.start_ms).after(store.data().lines.last());
+            Fault { kind: start_kind(fault.kind), ..fault }
+        })?;
+        let (batch_ms, ticker) = (limits.batch_ms, Arc::clone(ticker));
+        match refused {
+            Err(reason) => {
+                Err(Fault::new(FaultKind::Start, format!("it refused to start: {reason}")))
+            }
+            Ok(()) => Ok(Instance { store, batch, tick, stop, batch_ms, ticker }),
+        }
+    }
+
+    /// Hands over events. The vector of events is left as it is.
+    pub(crate) fn batch(&mut self, events: &mut Vec<u8>) -> Result<Vec<u8>, Fault> {
+        self.store.set_epoch_deadline(self.ticker.deadline(self.batch_ms));
+        let shared = Arc::new(std::mem::take(events));
+        let answer = self.batch.call(&mut self.store, (Arc::clone(&shared),));
+        *events = Arc::try_unwrap(shared).unwrap_or_default();
+        answer.map(|(commands,)| commands).map_err(|error| self.fault(&error))
+    }
+
+    /// Says what time it is.
+    pub(crate) fn tick(&mut self, now: u64) -> Result<Vec<u8>, Fault> {
+        self.store.set_epoch_deadline(self.ticker.deadline(self.batch_ms));
+        let answer = self.tick.call(&mut self.store, (now,));
+        answer.map(|(commands,)| commands).map_err(|error| self.fault(&error))
+    }
+
+    /// Makes the last call. What it writes to the log is handed to `tell`.
+    pub(crate) fn stop(mut self, tell: impl FnMut(Line)) -> Result<(), Fault> {
+        self.store.set_epoch_deadline(self.ticker.deadline(self.batch_ms));
+        let stopped = self.stop.call(&mut self.store, ());
+        let stopped = stopped.map_err(|error| self.fault(&error));
+        self.take_lines().for_each(tell);
+        stopped
+    }
+
+    /// What it wrote to the log since this was last asked.
+    pub(crate) fn take_lines(&mut self) -> impl Iterator<Item = Line> {
+        self.store.data_mut().lines.take()
+    }
+
+    /// The last line of its log.
+    pub(crate) fn last_line(&self) -> Option<&str> {
+        self.store.data().lines.last()
+    }
+
+    /// Whether it wrote to the log since its lines were last taken.
+    #[inline]
+    pub(crate) fn has_lines(&self) -> bool {
+        self.store.data().lines.has_some()
+    }
+
+    fn fault(&self, error: &Error) -> Fault {
+        Fault::of(error, self.batch_ms).after(self.store.data().lines.last())
+    }
+}
+
+/// Limits that are hit before the first batch keep their kind; a trap there is a failed start.
+fn start_kind(kind: FaultKind) -> FaultKind {
+    match kind {
+        FaultKind::Trap => FaultKind::Start,
+        kind => kind,
+    }
+}
+
+/// The calls of a started instance, and what it said to its start.
+type Started = (
+    TypedFunc<(Arc<Vec<u8>>,), (Vec<u8>,)>,
+    TypedFunc<(u64,), (Vec<u8>,)>,
+    TypedFunc<(), ()>,
+    Result<(), String>,
+);
+
+fn begin(
+    pre: &InstancePre<InstanceState>,
+    store: &mut Store<InstanceState>,
+    config: String,
+) -> Result<Started, Error> {
+    let instance = pre.instantiate(&mut *store)?;
+    let start =
+        instance.get_typed_func::<(String,), (Result<(), String>,)>(&mut *store, "start")?;
+    let batch = instance.get_typed_func(&mut *store, "batch")?;
+    let tick = instance.get_typed_func(&mut *store, "tick")?;
+    let stop = instance.get_typed_func(&mut *store, "stop")?;
+    let (refused,) = start.call(&mut *store, (config,))?;
+    Ok((batch, tick, stop, refused))
+}

@@ -1,0 +1,62 @@
+//! The place of an instance: one for all workers, or one for each.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::instance::Instance;
+
+/// The place of an instance. Empty while the application is stopped, restarted or quarantined.
+#[derive(Default)]
+pub(crate) struct InstanceSlot {
+    /// Whether it holds one: looked at without the lock, so that an application that does not run
+    /// costs a worker one load.
+    is_filled: AtomicBool,
+    /// What was begun before this generation of the application comes too late. It changes under
+    /// the lock.
+    generation: AtomicU64,
+    running: Mutex<Option<Running>>,
+}
+
+/// An instance that takes events.
+pub(crate) struct Running {
+    pub(crate) instance: Instance,
+    /// Whether it was told of the switches that were there before it.
+    pub(crate) greeted: bool,
+}
+
+impl InstanceSlot {
+    #[inline]
+    pub(crate) fn is_filled(&self) -> bool {
+        self.is_filled.load(Ordering::Relaxed)
+    }
+
+    /// Waits until no other worker holds it: for as long as one call takes at most.
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Option<Running>> {
+        self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Puts an instance in that a generation of the application began. Gives back the one that was
+    /// there, or this one where it comes too late.
+    pub(crate) fn fill(&self, instance: Instance, generation: u64) -> Option<Running> {
+        let mut running = self.lock();
+        let new = Running { instance, greeted: false };
+        if self.generation.load(Ordering::Relaxed) > generation {
+            return Some(new);
+        }
+        self.is_filled.store(true, Ordering::Relaxed);
+        running.replace(new)
+    }
+
+    /// Takes the instance out, for good: what an earlier generation began comes too late.
+    pub(crate) fn close(&self, generation: u64) -> Option<Running> {
+        let mut running = self.lock();
+        self.generation.fetch_max(generation, Ordering::Relaxed);
+        self.take(&mut running)
+    }
+
+    /// Takes the instance out of the slot, which the caller has locked.
+    pub(crate) fn take(&self, running: &mut Option<Running>) -> Option<Running> {
+        self.is_filled.store(false, Ordering::Relaxed);
+        running.take()
+    }
+}

@@ -1,0 +1,9 @@
+//! Sandboxed applications, run by a pipeline as a worker does: what they answer, and that one that
+//! fails harms nothing else.
+
+mod capabilities;
+mod failures;
+mod guests;
+mod lifecycle;
+mod network;
+mod rust_sdk;
