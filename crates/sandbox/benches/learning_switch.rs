@@ -1,9 +1,9 @@
 //! What a request costs a sandboxed learning switch: nanoseconds for each, with 16 switches of
-//! 100,000 hosts, in batches of 64 and 16, beside the two native ones.
+//! 100,000 hosts or as many as are named, in batches of 64 and 16, beside the two native ones.
 //!
 //! ```text
 //! cd sdk/rust && cargo build --release --target wasm32-wasip2 -p learning-switch
-//! taskset -c 1 cargo bench -p aldis-sandbox --bench learning_switch -- MANIFEST COMPONENT
+//! taskset -c 1 cargo bench -p aldis-sandbox --bench learning_switch -- MANIFEST COMPONENT [HOSTS]
 //! ```
 //!
 //! A batch is of one switch; the next batch is the next switch's. Frames are of 64 bytes, between
@@ -29,7 +29,6 @@ use aldis_wire::msg::{Action, FlowMod, Match, PortNo};
 use aldis_wire::{DatapathId, MacAddr, NO_BUFFER, Version};
 
 const SWITCHES: usize = 16;
-const HOSTS: u64 = 100_000;
 const FRAME: usize = 64;
 const PORTS: u64 = 48;
 const ROUNDS: usize = 31;
@@ -38,13 +37,14 @@ const ROUND: usize = 40_000;
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     println!("{:>24}  {:>5}  {:>8}  {:>8}", "application", "batch", "min ns", "median");
+    let hosts = args.get(2).map_or(100_000, |hosts| hosts.parse().expect("a number of hosts"));
     let config = LearningConfig::new(Seed::new(*b"0123456789abcdef"));
-    measure("native, tuned", AppSet::default().with(move || LearningSwitch::new(config)));
-    measure("native, example", AppSet::default().with(|| Example));
-    let [manifest, component] = &args[..] else { return };
+    measure("native, tuned", AppSet::default().with(move || LearningSwitch::new(config)), hosts);
+    measure("native, example", AppSet::default().with(|| Example), hosts);
+    let [manifest, component, ..] = &args[..] else { return };
     let app = installed(manifest.as_ref(), component.as_ref());
     let set = app.clone();
-    measure(app.name(), AppSet::default().with(move || set.sandboxed()));
+    measure(app.name(), AppSet::default().with(move || set.sandboxed()), hosts);
     println!("{:#?}", app.status());
 }
 
@@ -70,9 +70,9 @@ fn installed(manifest: &Path, component: &Path) -> Application {
     app
 }
 
-fn measure(name: &str, app_set: AppSet) {
+fn measure(name: &str, app_set: AppSet, hosts: u64) {
     for batch in [64, 16] {
-        let mut bench = Bench::new(&app_set, batch);
+        let mut bench = Bench::new(&app_set, batch, hosts);
         let mut rounds: Vec<f64> = (0..ROUNDS).map(|_| bench.round()).collect();
         rounds.sort_by(f64::total_cmp);
         println!("{name:>24}  {batch:>5}  {:>8.1}  {:>8.1}", rounds[0], rounds[ROUNDS / 2]);
@@ -122,10 +122,11 @@ struct Bench {
     out: Output,
     random: u64,
     batch: usize,
+    hosts: u64,
 }
 
 impl Bench {
-    fn new(app_set: &AppSet, batch: usize) -> Bench {
+    fn new(app_set: &AppSet, batch: usize, hosts: u64) -> Bench {
         let mut pipeline = app_set.build().expect("it works alone").pipeline(0);
         let join = |dpid| pipeline.join(Time::START, info(dpid as u64));
         let mut bench = Bench {
@@ -136,9 +137,10 @@ impl Bench {
             out: Output::default(),
             random: 0x9e37_79b9_7f4a_7c15,
             batch,
+            hosts,
         };
         for switch in 0..SWITCHES {
-            for first in (0..HOSTS).step_by(batch) {
+            for first in (0..hosts).step_by(batch) {
                 bench.fill(|at, _| (first + at as u64, 0));
                 bench.run(switch);
             }
@@ -148,9 +150,10 @@ impl Bench {
 
     /// Nanoseconds a request.
     fn round(&mut self) -> f64 {
+        let hosts = self.hosts;
         let (mut spent, batches) = (Duration::ZERO, ROUND / self.batch);
         for batch in 0..batches {
-            self.fill(|_, random| two(random));
+            self.fill(|_, random| two(random, hosts));
             spent += self.run(batch % SWITCHES);
         }
         spent.as_nanos() as f64 / (batches * self.batch) as f64
@@ -208,12 +211,12 @@ fn info(dpid: u64) -> SwitchInfo {
 }
 
 /// Two hosts behind different ports.
-fn two(random: &mut u64) -> (u64, u64) {
+fn two(random: &mut u64, hosts: u64) -> (u64, u64) {
     let mut draw = || {
         *random ^= *random << 13;
         *random ^= *random >> 7;
         *random ^= *random << 17;
-        *random % HOSTS
+        *random % hosts
     };
     loop {
         let (src, dst) = (draw(), draw());

@@ -4,7 +4,7 @@
 //! `component.wasm`, any number of files below `pages/`, then `digest`, which is the SHA-256 of
 //! everything before it in hexadecimal, then, where it is signed, `signature`, which is that of the
 //! digest's 32 bytes with Ed25519 (RFC 8032). A package that is altered does not have its digest; a
-//! package of somebody else does not have the signature of a trusted key.
+//! package of another author does not have the signature of a trusted key.
 
 mod archive;
 
@@ -95,7 +95,7 @@ impl From<ManifestError> for PackageError {
 /// Whose packages are accepted.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub enum Trust {
-    /// Those of everybody; a signature is not looked at.
+    /// Those of any author; a signature is not looked at.
     #[default]
     Anyone,
     /// Those that are signed with one of these Ed25519 keys.

@@ -22,11 +22,11 @@ pub struct Events<'b> {
 
 /// One event, as it is laid out.
 #[derive(Clone, Copy, Debug)]
-pub struct Record<'b> {
+pub struct EventRecord<'b> {
     kind: u16,
     reason: u8,
     /// The switch where it happened.
-    pub switch: Switch,
+    pub switch: Datapath,
     /// What a command calls it.
     pub index: u32,
     in_port: u32,
@@ -38,7 +38,7 @@ pub struct Record<'b> {
 
 /// A switch, as far as each event says it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Switch {
+pub struct Datapath {
     /// Its datapath id.
     pub dpid: u64,
     /// The version that it speaks.
@@ -48,7 +48,7 @@ pub struct Switch {
 /// A switch asks what to do with a packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Request<'b> {
-    pub(crate) record: Record<'b>,
+    pub(crate) record: EventRecord<'b>,
     /// Whether it is about links: LLDP or BDDP.
     pub is_lldp: bool,
 }
@@ -115,10 +115,10 @@ impl<'b> Events<'b> {
 }
 
 impl<'b> Iterator for Events<'b> {
-    type Item = Record<'b>;
+    type Item = EventRecord<'b>;
 
     #[inline]
-    fn next(&mut self) -> Option<Record<'b>> {
+    fn next(&mut self) -> Option<EventRecord<'b>> {
         let (head, rest) = self.rest.split_first_chunk::<EVENT_HEADER_LEN>()?;
         let len = u32_at(head, 4) as usize;
         let body = rest.get(..len)?;
@@ -126,10 +126,10 @@ impl<'b> Iterator for Events<'b> {
         let low = u64::from(u32_at(head, 8));
         let dpid = low | u64::from(u32_at(head, 12)) << 32;
         let version = if head[2] == 1 { Version::V10 } else { Version::V13 };
-        Some(Record {
+        Some(EventRecord {
             kind: u16::from_le_bytes([head[0], head[1]]),
             reason: head[3],
-            switch: Switch { dpid, version },
+            switch: Datapath { dpid, version },
             index: u32_at(head, 32),
             in_port: u32_at(head, 16),
             buffer_id: u32_at(head, 20),
@@ -140,7 +140,7 @@ impl<'b> Iterator for Events<'b> {
     }
 }
 
-impl<'b> Record<'b> {
+impl<'b> EventRecord<'b> {
     /// The request, where it is one.
     #[inline]
     pub fn request(&self) -> Option<Request<'b>> {
@@ -171,7 +171,7 @@ impl<'b> Request<'b> {
     }
 
     /// The switch that asks, and the version that it speaks.
-    pub fn switch(&self) -> Switch {
+    pub fn switch(&self) -> Datapath {
         self.record.switch
     }
 
@@ -223,7 +223,8 @@ impl<'b> Request<'b> {
 impl<'b> Description<'b> {
     fn read(body: &'b [u8]) -> Option<Description<'b>> {
         let (head, ports) = body.split_first_chunk::<UP_LEN>()?;
-        let number = |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
+        let number =
+            |at: usize| u32::from_le_bytes([head[at], head[at + 1], head[at + 2], head[at + 3]]);
         let ports = ports.get(..number(8) as usize * PORT_LEN)?;
         Some(Description { buffers: number(0), tables: number(4), ports })
     }

@@ -33,7 +33,7 @@ pub mod message;
 mod output;
 mod types;
 
-pub use events::{Event, Request, Switch, SwitchPort};
+pub use events::{Datapath, Event, Request, SwitchPort};
 pub use output::{Flow, Output};
 pub use types::{MacAddr, Port, Version};
 
@@ -62,7 +62,7 @@ pub trait App: Sized + 'static {
     }
 
     /// Something else happened at a switch.
-    fn event(&mut self, switch: &Switch, event: &Event<'_>, out: &mut Output) -> Next {
+    fn event(&mut self, switch: &Datapath, event: &Event<'_>, out: &mut Output) -> Next {
         let _ = (switch, event, out);
         Next::Continue
     }
@@ -125,7 +125,7 @@ macro_rules! export {
                 }
             }
 
-            $crate::guest::export_component!(Exported with_types_in $crate::guest);
+    $crate::guest::export_component!(Exported with_types_in $crate::guest);
         };
     };
 }

@@ -122,7 +122,9 @@ impl Output {
     pub fn stop(&mut self) {
         match self.last {
             Some(at) => self.bytes[at + 2] |= STOP as u8,
-            None if self.about.1 != NO_REQUEST => self.command((kind::STOP, 0), self.about.1, 0, &[]),
+            None if self.about.1 != NO_REQUEST => {
+                self.command((kind::STOP, 0), self.about.1, 0, &[])
+            }
             None => {}
         }
     }
@@ -200,7 +202,14 @@ impl Output {
     }
 
     #[inline]
-    fn write(&mut self, (kind, flags): (u16, u16), request: u32, value: u32, dpid: u64, body: &[u8]) {
+    fn write(
+        &mut self,
+        (kind, flags): (u16, u16),
+        request: u32,
+        value: u32,
+        dpid: u64,
+        body: &[u8],
+    ) {
         let mut header = [0; HEADER_LEN];
         header[0..2].copy_from_slice(&kind.to_le_bytes());
         header[2..4].copy_from_slice(&flags.to_le_bytes());

@@ -1,7 +1,7 @@
 //! A learning switch: it remembers behind which port each host was seen, and installs a flow where
 //! it knows that of the receiver. Everything else is flooded, so a network with loops needs more.
 
-use aldis_app::{App, Event, Flow, MacAddr, Next, Output, Port, Request, Switch};
+use aldis_app::{App, Datapath, Event, Flow, MacAddr, Next, Output, Port, Request};
 use hashbrown::HashMap;
 
 /// Hosts that are remembered, of all switches together. The frames of further ones are flooded.
@@ -24,7 +24,8 @@ impl App for LearningSwitch {
     fn packet_in(&mut self, request: &Request<'_>, out: &mut Output) -> Next {
         let (Some(src), Some(dst)) = (request.src(), request.dst()) else { return Next::Continue };
         let (dpid, in_port) = (request.dpid(), request.in_port());
-        if !src.is_group() && (self.hosts.len() < HOSTS_MAX || self.hosts.contains_key(&(dpid, src)))
+        if !src.is_group()
+            && (self.hosts.len() < HOSTS_MAX || self.hosts.contains_key(&(dpid, src)))
         {
             self.hosts.insert((dpid, src), in_port);
         }
@@ -39,7 +40,7 @@ impl App for LearningSwitch {
         Next::Stop
     }
 
-    fn event(&mut self, switch: &Switch, event: &Event<'_>, out: &mut Output) -> Next {
+    fn event(&mut self, switch: &Datapath, event: &Event<'_>, out: &mut Output) -> Next {
         if let Event::Down = event {
             self.hosts.retain(|(dpid, _), _| *dpid != switch.dpid);
             out.count(0, self.hosts.len() as u64);
