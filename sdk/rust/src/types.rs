@@ -1,8 +1,19 @@
 //! The few types that events and commands share.
 
+use std::hash::{Hash, Hasher};
+
 /// An Ethernet address.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub struct MacAddr(pub [u8; 6]);
+
+/// As one number: of six bytes a hasher makes more work.
+impl Hash for MacAddr {
+    #[inline]
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let [a, b, c, d, e, f] = self.0;
+        state.write_u64(u64::from_le_bytes([a, b, c, d, e, f, 0, 0]));
+    }
+}
 
 impl MacAddr {
     /// All hosts.

@@ -2,18 +2,22 @@
 //! it knows that of the receiver. Everything else is flooded, so a network with loops needs more.
 
 use aldis_app::{App, Datapath, Event, Flow, MacAddr, Next, Output, Port, Request};
+use foldhash::fast::FixedState;
 use hashbrown::HashMap;
 
-/// Hosts that are remembered, of all switches together. The frames of further ones are flooded.
-const HOSTS_MAX: usize = 2_000_000;
+/// Hosts of a switch that are remembered. The frames of further ones are flooded.
+const HOSTS_MAX: usize = 200_000;
 
 /// Seconds without a packet after which a switch removes a flow.
 const IDLE_TIMEOUT_S: u16 = 10;
 
-/// The port behind which each host was seen, by switch and address.
+/// The port behind which each host of a switch was seen.
+type Hosts = HashMap<MacAddr, Port, FixedState>;
+
 #[derive(Default)]
 struct LearningSwitch {
-    hosts: HashMap<(u64, MacAddr), Port, foldhash::fast::FixedState>,
+    /// By dpid.
+    switches: HashMap<u64, Hosts, FixedState>,
 }
 
 impl App for LearningSwitch {
@@ -23,13 +27,12 @@ impl App for LearningSwitch {
 
     fn packet_in(&mut self, request: &Request<'_>, out: &mut Output) -> Next {
         let (Some(src), Some(dst)) = (request.src(), request.dst()) else { return Next::Continue };
-        let (dpid, in_port) = (request.dpid(), request.in_port());
-        if !src.is_group()
-            && (self.hosts.len() < HOSTS_MAX || self.hosts.contains_key(&(dpid, src)))
-        {
-            self.hosts.insert((dpid, src), in_port);
+        let in_port = request.in_port();
+        let hosts = self.switches.entry(request.dpid()).or_default();
+        if !src.is_group() && (hosts.len() < HOSTS_MAX || hosts.contains_key(&src)) {
+            hosts.insert(src, in_port);
         }
-        match self.hosts.get(&(dpid, dst)) {
+        match hosts.get(&dst) {
             Some(port) if *port != in_port => {
                 out.flow(request, *port, Flow::new().idle_timeout(IDLE_TIMEOUT_S));
             }
@@ -42,8 +45,8 @@ impl App for LearningSwitch {
 
     fn event(&mut self, switch: &Datapath, event: &Event<'_>, out: &mut Output) -> Next {
         if let Event::Down = event {
-            self.hosts.retain(|(dpid, _), _| *dpid != switch.dpid);
-            out.count(0, self.hosts.len() as u64);
+            self.switches.remove(&switch.dpid);
+            out.count(0, self.switches.values().map(|hosts| hosts.len() as u64).sum());
         }
         Next::Continue
     }
