@@ -31,8 +31,8 @@ use aldis_wire::{DatapathId, MacAddr, NO_BUFFER, Version};
 const SWITCHES: usize = 16;
 const FRAME: usize = 64;
 const PORTS: u64 = 48;
-const ROUNDS: usize = 31;
-const ROUND: usize = 40_000;
+const ROUNDS: usize = 301;
+const ROUND: usize = 4_000;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();

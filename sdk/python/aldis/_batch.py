@@ -12,6 +12,8 @@ from aldis.ofproto import ofproto_v1_3, ofproto_v1_3_parser
 
 STOP = object()
 
+_PACKET_IN = ofp_event.EventOFPPacketIn
+
 _EVENT = Struct("<HBBIQIIIIII")
 _COMMAND = Struct("<HHIIIQ")
 _UP = Struct("<III4x")
@@ -20,7 +22,6 @@ _NUMBER = Struct("<Q")
 _FLOW_REMOVED = Struct(">QHBBIIHHQQ")
 
 _BATCH_HEADER_LEN = 16
-_EVENT_HEADER_LEN = 40
 _NO_INDEX = 0xFFFFFFFF
 
 _STOP, _SEND, _ANSWER, _MESSAGE, _LOG, _COUNT = 1, 2, 4, 5, 6, 7
@@ -29,12 +30,13 @@ _PADDING = [bytes(n) for n in range(8)]
 # The commands of the call in hand.
 _out = []
 _emit = _out.append
+_pack = _COMMAND.pack
 
 
 class Datapath:
     """A switch."""
 
-    __slots__ = ("id", "version", "ports", "n_buffers", "n_tables", "_index", "_data")
+    __slots__ = ("id", "version", "ports", "n_buffers", "n_tables", "index", "data")
 
     ofproto = ofproto_v1_3
     ofproto_parser = ofproto_v1_3_parser
@@ -45,40 +47,37 @@ class Datapath:
         self.version = version
         self.ports = {}
         self.n_buffers = self.n_tables = 0
-        self._index = _NO_INDEX
-        self._data = None
+        # The event in hand, and its frame.
+        self.index = _NO_INDEX
+        self.data = None
 
     def send_msg(self, msg):
         """Sends a message to the switch."""
-        index = self._index
-        if index != _NO_INDEX:
-            data = self._data
-            if data is not None and type(msg) is _PACKET_OUT and msg.data is data:
+        index, kind, body = self.index, type(msg), None
+        if index == _NO_INDEX:
+            body = msg.serialize()
+            command = _pack(_MESSAGE, 0, len(body), _NO_INDEX, 0, self.id)
+        else:
+            if kind is _FLOW_MOD:
+                body = msg.quick()
+            elif kind is _PACKET_OUT and msg.data is self.data and msg.data is not None:
                 # The packet of the request: its bytes need not go back.
                 actions = msg.actions
                 if len(actions) == 1 and type(actions[0]) is _OUTPUT:
-                    _emit(_COMMAND.pack(_SEND, 0, 0, index, actions[0].port, 0))
+                    _emit(_pack(_SEND, 0, 0, index, actions[0].port, 0))
                     return
-            body = msg.serialize()
-            size = len(body)
-            _emit(_COMMAND.pack(_ANSWER, 0, size, index, 0, 0))
-        else:
-            body = msg.serialize()
-            size = len(body)
-            _emit(_COMMAND.pack(_MESSAGE, 0, size, _NO_INDEX, 0, self.id))
+            if body is None:
+                body = msg.serialize()
+            command = _pack(_ANSWER, 0, len(body), index, 0, 0)
+        _emit(command)
         _emit(body)
-        if size & 7:
-            _emit(_PADDING[-size & 7])
+        if len(body) & 7:
+            _emit(_PADDING[-len(body) & 7])
 
 
+_FLOW_MOD = ofproto_v1_3_parser.OFPFlowMod
 _PACKET_OUT = ofproto_v1_3_parser.OFPPacketOut
 _OUTPUT = ofproto_v1_3_parser.OFPActionOutput
-
-
-class PacketIn:
-    """A PACKET_IN: `data` is the frame, as far as the manifest and the switch hand it over."""
-
-    __slots__ = ("datapath", "buffer_id", "total_len", "msg_len", "reason", "xid", "match", "data")
 
 
 class SwitchFeatures:
@@ -120,35 +119,32 @@ class Dispatcher:
     def batch(self, events):
         """Handles a batch; the commands as bytes."""
         at, end = _BATCH_HEADER_LEN, len(events)
-        unpack, datapaths = _EVENT.unpack_from, self.datapaths
-        handlers = self.handlers.get(ofp_event.EventOFPPacketIn, ())
-        event_class, message_class = ofp_event.EventOFPPacketIn, PacketIn
+        unpack, datapaths, event_class = _EVENT.unpack_from, self.datapaths, _PACKET_IN
+        handlers, new = self.handlers.get(event_class, ()), _PACKET_IN.__new__
         _out.clear()
         while at < end:
-            (kind, version, reason, length, dpid, in_port, buffer_id, xid, _, index, total_len) = (
-                unpack(events, at)
-            )
-            body = at + _EVENT_HEADER_LEN
+            record = unpack(events, at)
+            kind, version, reason, length, dpid, in_port, buffer_id, xid, _, index, _ = record
+            body = at + 40
             at = body + (length + 7 & -8)
             datapath = datapaths.get(dpid)
             if datapath is None:
                 datapath = datapaths[dpid] = Datapath(dpid, version)
-            datapath._index = index
+            datapath.index = index
             if kind <= 2:
-                msg = message_class()
-                msg.datapath = datapath
-                msg.buffer_id = buffer_id
-                msg.total_len = msg.msg_len = total_len
-                msg.reason = reason
-                msg.xid = xid
-                msg.match = {"in_port": in_port}
-                msg.data = datapath._data = events[body : body + length]
+                event = new(event_class)
+                event.datapath = datapath
+                event.buffer_id = buffer_id
+                event.match = {"in_port": in_port}
+                event.data = datapath.data = events[body : body + length]
+                event.record = record
                 for handle in handlers:
-                    if handle(event_class(msg)) is STOP:
-                        _emit(_COMMAND.pack(_STOP, 0, 0, index, 0, 0))
+                    if handle(event) is STOP:
+                        _emit(_pack(_STOP, 0, 0, index, 0, 0))
+                datapath.data = None
             else:
                 self._other(kind, datapath, reason, xid, index, events[body : body + length])
-            datapath._index, datapath._data = _NO_INDEX, None
+            datapath.index = _NO_INDEX
         commands = b"".join(_out)
         _out.clear()
         return commands
@@ -162,7 +158,7 @@ class Dispatcher:
     def _call(self, event, index):
         for handle in self.handlers.get(type(event), ()):
             if handle(event) is STOP and index != _NO_INDEX:
-                _emit(_COMMAND.pack(_STOP, 0, 0, index, 0, 0))
+                _emit(_pack(_STOP, 0, 0, index, 0, 0))
 
     def _other(self, kind, datapath, reason, xid, index, body):
         if kind == 4:
@@ -212,5 +208,5 @@ def _flow_removed(datapath, body):
 
 def count(place, number):
     """Sets a counter, by its place in the manifest's `counts`."""
-    _emit(_COMMAND.pack(_COUNT, 0, 8, _NO_INDEX, place, 0))
+    _emit(_pack(_COUNT, 0, 8, _NO_INDEX, place, 0))
     _emit(_NUMBER.pack(number))

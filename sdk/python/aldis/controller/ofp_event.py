@@ -10,10 +10,39 @@ class EventOFPMsgBase:
         self.msg = msg
 
 
-class EventOFPPacketIn(EventOFPMsgBase):
-    """A switch asks what to do with a packet."""
+class EventOFPPacketIn:
+    """A switch asks what to do with a packet.
 
-    __slots__ = ()
+    The event is its own message: one object less for each request. `data` is the frame, as far as
+    the manifest and the switch hand it over.
+    """
+
+    __slots__ = ("datapath", "buffer_id", "match", "data", "record")
+
+    @property
+    def msg(self):
+        """The message."""
+        return self
+
+    @property
+    def total_len(self):
+        """The length of the whole packet."""
+        return self.record[10]
+
+    @property
+    def msg_len(self):
+        """The length of the message, as far as it matters: it is whole."""
+        return self.record[10]
+
+    @property
+    def reason(self):
+        """Why the switch asks."""
+        return self.record[2]
+
+    @property
+    def xid(self):
+        """The transaction id."""
+        return self.record[7]
 
 
 class EventOFPSwitchFeatures(EventOFPMsgBase):

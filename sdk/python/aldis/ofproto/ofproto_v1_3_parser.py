@@ -6,6 +6,7 @@ A message is written as OpenFlow 1.3 whatever the switch speaks: the controller 
 import socket
 from struct import Struct
 
+from aldis.lib.packet import ethernet
 from aldis.ofproto import ofproto_v1_3 as ofp
 
 _HEADER = Struct(">BBHI")
@@ -235,49 +236,100 @@ class OFPInstructionGotoTable:
         return _GOTO.pack(ofp.OFPIT_GOTO_TABLE, 8, self.table_id)
 
 
+# The fields of a change of flows, in the order of their positions, with what they are if nothing is
+# said.
+_FLOW_MOD_FIELDS = {
+    "cookie": 0,
+    "cookie_mask": 0,
+    "table_id": 0,
+    "command": ofp.OFPFC_ADD,
+    "idle_timeout": 0,
+    "hard_timeout": 0,
+    "priority": ofp.OFP_DEFAULT_PRIORITY,
+    "buffer_id": ofp.OFP_NO_BUFFER,
+    "out_port": ofp.OFPP_ANY,
+    "out_group": ofp.OFPG_ANY,
+    "flags": 0,
+    "match": None,
+    "instructions": (),
+    "xid": 0,
+}
+
+
 class OFPFlowMod:
     """Changes flows. The upper half of the cookie is the application's mark."""
 
-    __slots__ = (
-        "datapath", "cookie", "cookie_mask", "table_id", "command", "idle_timeout", "hard_timeout",
-        "priority", "buffer_id", "out_port", "out_group", "flags", "match", "instructions", "xid",
-    )  # fmt: skip
+    __slots__ = ("datapath", "fields")
 
-    def __init__(
-        self, datapath, cookie=0, cookie_mask=0, table_id=0, command=ofp.OFPFC_ADD, idle_timeout=0,
-        hard_timeout=0, priority=ofp.OFP_DEFAULT_PRIORITY, buffer_id=ofp.OFP_NO_BUFFER,
-        out_port=ofp.OFPP_ANY, out_group=ofp.OFPG_ANY, flags=0, match=None, instructions=(), xid=0,
-    ):  # fmt: skip
+    def __init__(self, datapath, *positional, **fields):
+        if positional:
+            fields.update(zip(_FLOW_MOD_FIELDS, positional))
         self.datapath = datapath
-        self.cookie = cookie
-        self.cookie_mask = cookie_mask
-        self.table_id = table_id
-        self.command = command
-        self.idle_timeout = idle_timeout
-        self.hard_timeout = hard_timeout
-        self.priority = priority
-        self.buffer_id = buffer_id
-        self.out_port = out_port
-        self.out_group = out_group
-        self.flags = flags
-        self.match = match
-        self.instructions = instructions
-        self.xid = xid
+        # Those that were said: most are not, and setting them all takes long.
+        self.fields = fields
+
+    def __getattr__(self, name):
+        if name not in _FLOW_MOD_FIELDS:
+            raise AttributeError(name)
+        return self.fields.get(name, _FLOW_MOD_FIELDS[name])
 
     def serialize(self):
         """Its bytes."""
-        match = _EVERYTHING if self.match is None else self.match.serialize()
-        instructions = self.instructions
-        if len(instructions) == 1:
-            tail = instructions[0].serialize()
-        else:
-            tail = b"".join([instruction.serialize() for instruction in instructions])
+        said = {**_FLOW_MOD_FIELDS, **self.fields}
+        if len(said) != len(_FLOW_MOD_FIELDS):
+            unknown = sorted(set(said) - set(_FLOW_MOD_FIELDS))
+            raise TypeError(f"OFPFlowMod has no field {unknown[0]!r}")
+        match = _EVERYTHING if said["match"] is None else said["match"].serialize()
+        tail = b"".join([instruction.serialize() for instruction in said["instructions"]])
         head = _FLOW_MOD.pack(
-            4, 14, 48 + len(match) + len(tail), self.xid, self.cookie, self.cookie_mask,
-            self.table_id, self.command, self.idle_timeout, self.hard_timeout, self.priority,
-            self.buffer_id, self.out_port, self.out_group, self.flags,
+            4, 14, 48 + len(match) + len(tail), said["xid"], said["cookie"], said["cookie_mask"],
+            said["table_id"], said["command"], said["idle_timeout"], said["hard_timeout"],
+            said["priority"], said["buffer_id"], said["out_port"], said["out_group"],
+            said["flags"],
         )  # fmt: skip
         return head + match + tail
+
+    def quick(self):
+        """Its bytes, where it is what a learning switch adds; none where it is not.
+
+        That is a flow with one output for a port and two addresses, those of the header that was
+        read last. The bytes are the same as those of `serialize`.
+        """
+        fields = self.fields
+        try:
+            priority, match, instructions = (
+                fields["priority"], fields["match"].fields, fields["instructions"],
+            )  # fmt: skip
+            in_port, dst, src = match["in_port"], match["eth_dst"], match["eth_src"]
+            (instruction,) = instructions
+            (action,) = instruction.actions
+        except (KeyError, ValueError, AttributeError):
+            return None
+        dst_text, dst_bytes, src_text, src_bytes = ethernet.last
+        if (
+            dst is not dst_text
+            or src is not src_text
+            or len(match) != 3
+            or type(action) is not OFPActionOutput
+            or instruction.type != ofp.OFPIT_APPLY_ACTIONS
+            or not fields.keys() <= _QUICK
+        ):
+            return None
+        return _L2_FLOW.pack(
+            _L2_HEAD, fields.get("idle_timeout", 0), fields.get("hard_timeout", 0), priority,
+            fields.get("buffer_id", 0xFFFFFFFF), _L2_MATCH, in_port, _L2_DST, dst_bytes, _L2_SRC,
+            src_bytes, _L2_APPLY, action.port, action.max_len,
+        )  # fmt: skip
+
+
+# The flow of `quick`: what differs between two of them, and the bytes between.
+_QUICK = {"priority", "match", "instructions", "idle_timeout", "hard_timeout", "buffer_id"}
+_L2_HEAD = _HEADER.pack(4, 14, 104, 0) + bytes(18)
+_L2_MATCH = b"\xff" * 8 + bytes(4) + _MATCH.pack(1, 32) + _OXM.pack(0x8000, 0, 4)
+_L2_DST = _OXM.pack(0x8000, 3 << 1, 6)
+_L2_SRC = _OXM.pack(0x8000, 4 << 1, 6)
+_L2_APPLY = _INSTRUCTION.pack(4, 24) + _MATCH.pack(0, 16)
+_L2_FLOW = Struct(">26sHHHI20sI4s6s4s6s12sIH6x")
 
 
 class OFPPacketOut:

@@ -3,6 +3,11 @@
 from struct import Struct
 
 _HEADER = Struct(">6s6sH")
+_unpack = _HEADER.unpack_from
+
+# The addresses of the header that was read last, as text and as bytes: a flow that a handler makes
+# is nearly always about them, and need not read the text again.
+last = ("", b"", "", b"")
 
 
 class ethernet:  # noqa: N801 (the name that Ryu gives it)
@@ -22,10 +27,12 @@ class ethernet:  # noqa: N801 (the name that Ryu gives it)
         """The header of a frame; none where the frame is shorter than that."""
         if len(data) < 14:
             return None
+        global last
         self = cls.__new__(cls)
-        dst, src, self.ethertype = _HEADER.unpack_from(data)
-        self.dst = dst.hex(":")
-        self.src = src.hex(":")
+        dst, src, self.ethertype = _unpack(data)
+        self.dst = dst_text = dst.hex(":")
+        self.src = src_text = src.hex(":")
+        last = (dst_text, dst, src_text, src)
         return self
 
     def serialize(self):
