@@ -53,23 +53,25 @@ class Datapath:
 
     def send_msg(self, msg):
         """Sends a message to the switch."""
-        index, kind, body = self.index, type(msg), None
-        if index == _NO_INDEX:
-            body = msg.serialize()
-            command = _pack(_MESSAGE, 0, len(body), _NO_INDEX, 0, self.id)
-        else:
+        index = self.index
+        if index != _NO_INDEX:
+            kind = type(msg)
             if kind is _FLOW_MOD:
-                body = msg.quick()
+                answer = msg.answer(index)
+                if answer is not None:
+                    _emit(answer)
+                    return
             elif kind is _PACKET_OUT and msg.data is self.data and msg.data is not None:
                 # The packet of the request: its bytes need not go back.
                 actions = msg.actions
                 if len(actions) == 1 and type(actions[0]) is _OUTPUT:
                     _emit(_pack(_SEND, 0, 0, index, actions[0].port, 0))
                     return
-            if body is None:
-                body = msg.serialize()
-            command = _pack(_ANSWER, 0, len(body), index, 0, 0)
-        _emit(command)
+        body = msg.serialize()
+        if index != _NO_INDEX:
+            _emit(_pack(_ANSWER, 0, len(body), index, 0, 0))
+        else:
+            _emit(_pack(_MESSAGE, 0, len(body), _NO_INDEX, 0, self.id))
         _emit(body)
         if len(body) & 7:
             _emit(_PADDING[-len(body) & 7])

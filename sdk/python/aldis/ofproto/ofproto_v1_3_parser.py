@@ -96,27 +96,14 @@ def _oxm(name, value):
     return head + encode(value)
 
 
-class OFPMatch:
+class OFPMatch(dict):
     """What a flow is for: fields by name, as `OFPMatch(in_port=1, eth_dst="02:00:00:00:00:01")`."""
 
-    __slots__ = ("fields",)
-
-    def __init__(self, **fields):
-        self.fields = fields
-
-    def __getitem__(self, name):
-        return self.fields[name]
-
-    def __contains__(self, name):
-        return name in self.fields
-
-    def get(self, name, default=None):
-        """The value of a field."""
-        return self.fields.get(name, default)
+    __slots__ = ()
 
     def serialize(self):
         """Its bytes, padded."""
-        body = b"".join([_oxm(name, value) for name, value in self.fields.items()])
+        body = b"".join([_oxm(name, value) for name, value in self.items()])
         length = 4 + len(body)
         return _MATCH.pack(1, length) + body + _PADDING[-length % 8]
 
@@ -236,100 +223,86 @@ class OFPInstructionGotoTable:
         return _GOTO.pack(ofp.OFPIT_GOTO_TABLE, 8, self.table_id)
 
 
-# The fields of a change of flows, in the order of their positions, with what they are if nothing is
-# said.
-_FLOW_MOD_FIELDS = {
-    "cookie": 0,
-    "cookie_mask": 0,
-    "table_id": 0,
-    "command": ofp.OFPFC_ADD,
-    "idle_timeout": 0,
-    "hard_timeout": 0,
-    "priority": ofp.OFP_DEFAULT_PRIORITY,
-    "buffer_id": ofp.OFP_NO_BUFFER,
-    "out_port": ofp.OFPP_ANY,
-    "out_group": ofp.OFPG_ANY,
-    "flags": 0,
-    "match": None,
-    "instructions": (),
-    "xid": 0,
-}
-
-
 class OFPFlowMod:
     """Changes flows. The upper half of the cookie is the application's mark."""
 
-    __slots__ = ("datapath", "fields")
+    __slots__ = (
+        "datapath", "cookie", "cookie_mask", "table_id", "command", "idle_timeout", "hard_timeout",
+        "priority", "buffer_id", "out_port", "out_group", "flags", "match", "instructions", "xid",
+    )  # fmt: skip
 
-    def __init__(self, datapath, *positional, **fields):
-        if positional:
-            fields.update(zip(_FLOW_MOD_FIELDS, positional))
+    def __init__(
+        self, datapath, cookie=0, cookie_mask=0, table_id=0, command=0, idle_timeout=0,
+        hard_timeout=0, priority=0x8000, buffer_id=0xFFFFFFFF, out_port=0xFFFFFFFF,
+        out_group=0xFFFFFFFF, flags=0, match=None, instructions=(), xid=0,
+    ):  # fmt: skip
         self.datapath = datapath
-        # Those that were said: most are not, and setting them all takes long.
-        self.fields = fields
-
-    def __getattr__(self, name):
-        if name not in _FLOW_MOD_FIELDS:
-            raise AttributeError(name)
-        return self.fields.get(name, _FLOW_MOD_FIELDS[name])
+        self.cookie = cookie
+        self.cookie_mask = cookie_mask
+        self.table_id = table_id
+        self.command = command
+        self.idle_timeout = idle_timeout
+        self.hard_timeout = hard_timeout
+        self.priority = priority
+        self.buffer_id = buffer_id
+        self.out_port = out_port
+        self.out_group = out_group
+        self.flags = flags
+        self.match = match
+        self.instructions = instructions
+        self.xid = xid
 
     def serialize(self):
         """Its bytes."""
-        said = {**_FLOW_MOD_FIELDS, **self.fields}
-        if len(said) != len(_FLOW_MOD_FIELDS):
-            unknown = sorted(set(said) - set(_FLOW_MOD_FIELDS))
-            raise TypeError(f"OFPFlowMod has no field {unknown[0]!r}")
-        match = _EVERYTHING if said["match"] is None else said["match"].serialize()
-        tail = b"".join([instruction.serialize() for instruction in said["instructions"]])
+        match = _EVERYTHING if self.match is None else self.match.serialize()
+        tail = b"".join([instruction.serialize() for instruction in self.instructions])
         head = _FLOW_MOD.pack(
-            4, 14, 48 + len(match) + len(tail), said["xid"], said["cookie"], said["cookie_mask"],
-            said["table_id"], said["command"], said["idle_timeout"], said["hard_timeout"],
-            said["priority"], said["buffer_id"], said["out_port"], said["out_group"],
-            said["flags"],
+            4, 14, 48 + len(match) + len(tail), self.xid, self.cookie, self.cookie_mask,
+            self.table_id, self.command, self.idle_timeout, self.hard_timeout, self.priority,
+            self.buffer_id, self.out_port, self.out_group, self.flags,
         )  # fmt: skip
         return head + match + tail
 
-    def quick(self):
-        """Its bytes, where it is what a learning switch adds; none where it is not.
+    def answer(self, index):
+        """The command that answers an event with it, where it is what a learning switch adds.
 
-        That is a flow with one output for a port and two addresses, those of the header that was
-        read last. The bytes are the same as those of `serialize`.
+        That is a flow with one output, for a port and the two addresses of the header that was
+        read last; for any other there is none, and `serialize` makes the message. The bytes of
+        both are the same.
         """
-        fields = self.fields
+        match = self.match
         try:
-            priority, match, instructions = (
-                fields["priority"], fields["match"].fields, fields["instructions"],
-            )  # fmt: skip
             in_port, dst, src = match["in_port"], match["eth_dst"], match["eth_src"]
-            (instruction,) = instructions
+            (instruction,) = self.instructions
             (action,) = instruction.actions
-        except (KeyError, ValueError, AttributeError):
+        except (KeyError, TypeError, ValueError, AttributeError):
             return None
-        dst_text, dst_bytes, src_text, src_bytes = ethernet.last
+        header = ethernet.last
         if (
-            dst is not dst_text
-            or src is not src_text
+            dst is not header.dst
+            or src is not header.src
             or len(match) != 3
             or type(action) is not OFPActionOutput
-            or instruction.type != ofp.OFPIT_APPLY_ACTIONS
-            or not fields.keys() <= _QUICK
+            or instruction.type != 4
         ):
             return None
-        return _L2_FLOW.pack(
-            _L2_HEAD, fields.get("idle_timeout", 0), fields.get("hard_timeout", 0), priority,
-            fields.get("buffer_id", 0xFFFFFFFF), _L2_MATCH, in_port, _L2_DST, dst_bytes, _L2_SRC,
-            src_bytes, _L2_APPLY, action.port, action.max_len,
+        return _L2_ANSWER.pack(
+            _L2_COMMAND, index.to_bytes(4, "little"), _L2_HEAD, self.xid, self.cookie,
+            self.cookie_mask, self.table_id, self.command, self.idle_timeout, self.hard_timeout,
+            self.priority, self.buffer_id, self.out_port, self.out_group, self.flags,
+            _L2_MATCH, in_port, _L2_DST, header.dst_bytes, _L2_SRC, header.src_bytes, _L2_APPLY,
+            action.port, action.max_len,
         )  # fmt: skip
 
 
-# The flow of `quick`: what differs between two of them, and the bytes between.
-_QUICK = {"priority", "match", "instructions", "idle_timeout", "hard_timeout", "buffer_id"}
-_L2_HEAD = _HEADER.pack(4, 14, 104, 0) + bytes(18)
-_L2_MATCH = b"\xff" * 8 + bytes(4) + _MATCH.pack(1, 32) + _OXM.pack(0x8000, 0, 4)
+# The command of `answer`, in one piece: kind 4 with a message of 104 bytes.
+_L2_ANSWER = Struct(">8s4s12x4sIQQBBHHHIIIH2x8sI4s6s4s6s12sIH6x")
+_L2_COMMAND = Struct("<HHI").pack(4, 0, 104)
+_L2_HEAD = _HEADER.pack(4, 14, 104, 0)[:4]
+_L2_MATCH = _MATCH.pack(1, 32) + _OXM.pack(0x8000, 0, 4)
 _L2_DST = _OXM.pack(0x8000, 3 << 1, 6)
 _L2_SRC = _OXM.pack(0x8000, 4 << 1, 6)
 _L2_APPLY = _INSTRUCTION.pack(4, 24) + _MATCH.pack(0, 16)
-_L2_FLOW = Struct(">26sHHHI20sI4s6s4s6s12sIH6x")
 
 
 class OFPPacketOut:

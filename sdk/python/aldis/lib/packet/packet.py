@@ -10,29 +10,33 @@ from aldis.lib.packet.vlan import vlan
 class Packet:
     """A frame. `get_protocol(ethernet.ethernet)` is its Ethernet header, or none."""
 
-    __slots__ = ("data", "_headers")
+    __slots__ = ("data", "headers")
 
     def __init__(self, data):
         self.data = data
-        self._headers = None
 
     def get_protocol(self, protocol):
         """The first header of a class; none where there is none."""
         if protocol is ethernet:
-            return ethernet.parse(self.data)
+            return _ethernet(self.data)
         return next(iter(self.get_protocols(protocol)), None)
 
     def get_protocols(self, protocol):
         """All headers of a class."""
         if protocol is ethernet:
-            header = ethernet.parse(self.data)
+            header = _ethernet(self.data)
             return [header] if header else []
         return [header for header in self if type(header) is protocol]
 
     def __iter__(self):
-        if self._headers is None:
-            self._headers = list(_headers(self.data))
-        return iter(self._headers)
+        try:
+            return iter(self.headers)
+        except AttributeError:
+            self.headers = list(_headers(self.data))
+            return iter(self.headers)
+
+
+_ethernet = ethernet.parse
 
 
 def _headers(data):

@@ -1,0 +1,111 @@
+"""The SDK without a component: `python3 -m unittest discover -s sdk/python/tests`."""
+
+import pathlib
+import sys
+import unittest
+from struct import Struct
+
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / name) for name in ("", "examples")]
+
+import learning_switch  # noqa: E402
+from aldis._batch import Dispatcher  # noqa: E402
+from aldis.lib.packet import arp, ethernet, packet, tcp, vlan  # noqa: E402
+from aldis.ofproto import ofproto_v1_3_parser as parser  # noqa: E402
+
+EVENT = Struct("<HBBIQIIIIII")
+COMMAND = Struct("<HHIIIQ")
+NO_INDEX = 0xFFFFFFFF
+ONE, TWO = "02:00:00:00:00:01", "02:00:00:00:00:02"
+
+
+def mac(text):
+    return bytes.fromhex(text.replace(":", ""))
+
+
+def frame(dst, src, rest=b"\x08\x00" + bytes(46)):
+    return mac(dst) + mac(src) + rest
+
+
+def event(kind, body=b"", index=0, dpid=7, in_port=0):
+    head = EVENT.pack(kind, 4, 0, len(body), dpid, in_port, NO_INDEX, 9, 0, index, len(body))
+    return head + body + bytes(-len(body) % 8)
+
+
+def batch(*events):
+    return b"ALB1" + Struct("<IQ").pack(len(events), 0) + b"".join(events)
+
+
+def commands(data):
+    read, at = [], 0
+    while at < len(data):
+        kind, flags, length, request, value, dpid = COMMAND.unpack_from(data, at)
+        read.append((kind, request, value, data[at + 24 : at + 24 + length]))
+        at += 24 + (length + 7 & -8)
+    return read
+
+
+class LearningSwitchTest(unittest.TestCase):
+    def test_it_floods_then_installs_then_forgets_nothing(self):
+        dispatcher = Dispatcher(learning_switch.LearningSwitch())
+        up = Struct("<III4x").pack(0, 1, 0)
+        ((kind, request, _, miss),) = commands(dispatcher.batch(batch(event(4, up))))
+        self.assertEqual((kind, request, len(miss)), (4, 0, 80))
+        first = event(1, frame(TWO, ONE), index=0, in_port=1)
+        second = event(1, frame(ONE, TWO), index=1, in_port=2)
+        flood, stop, flow, send, stop_too = commands(dispatcher.batch(batch(first, second)))
+        self.assertEqual(flood, (2, 0, 0xFFFFFFFB, b""))
+        self.assertEqual((stop[:2], stop_too[:2]), ((1, 0), (1, 1)))
+        self.assertEqual(send, (2, 1, 1, b""))
+        match = parser.OFPMatch(in_port=2, eth_dst=ONE, eth_src=TWO)
+        apply = parser.OFPInstructionActions(4, [parser.OFPActionOutput(1)])
+        flow_mod = parser.OFPFlowMod(None, priority=1, match=match, instructions=[apply])
+        self.assertEqual(flow, (4, 1, 0, flow_mod.serialize()))
+
+
+class ParserTest(unittest.TestCase):
+    def test_both_ways_to_write_a_flow_write_the_same(self):
+        header = packet.Packet(frame(TWO, ONE)).get_protocol(ethernet.ethernet)
+        match = parser.OFPMatch(in_port=3, eth_dst=header.dst, eth_src=header.src)
+        apply = parser.OFPInstructionActions(4, [parser.OFPActionOutput(5, 128)])
+        fields = dict(
+            cookie=1, cookie_mask=2, table_id=3, command=1, idle_timeout=5, hard_timeout=6,
+            priority=7, buffer_id=8, out_port=9, out_group=10, flags=1, xid=12,
+        )  # fmt: skip
+        flow = parser.OFPFlowMod(None, match=match, instructions=[apply], **fields)
+        ((kind, request, _, body),) = commands(flow.answer(11))
+        self.assertEqual((kind, request, body), (4, 11, flow.serialize()))
+
+    def test_a_flow_about_other_addresses_is_written_the_long_way(self):
+        packet.Packet(frame(TWO, ONE)).get_protocol(ethernet.ethernet)
+        match = parser.OFPMatch(in_port=3, eth_dst=ONE, eth_src=TWO)
+        apply = parser.OFPInstructionActions(4, [parser.OFPActionOutput(5)])
+        flow = parser.OFPFlowMod(None, match=match, instructions=[apply])
+        self.assertIsNone(flow.answer(0))
+        self.assertIn(mac(ONE), flow.serialize())
+
+    def test_fields_with_masks_and_unknown_fields(self):
+        match = parser.OFPMatch(ipv4_dst=("10.0.0.0", "255.0.0.0"))
+        self.assertEqual(match.serialize().hex(), "00010010800019080a000000ff000000")
+        with self.assertRaises(TypeError):
+            parser.OFPMatch(ipv4_dest="10.0.0.0").serialize()
+        with self.assertRaises(TypeError):
+            parser.OFPFlowMod(None, prio=1)
+
+
+class PacketTest(unittest.TestCase):
+    def test_headers_are_read_as_far_as_they_are_there(self):
+        tag = bytes.fromhex("810000070806")
+        body = bytes.fromhex("0001080006040001") + mac(ONE) + bytes([10, 0, 0, 1])
+        body += bytes(6) + bytes([10, 0, 0, 2])
+        whole = frame(TWO, ONE, tag + body)
+        asked = packet.Packet(whole)
+        self.assertEqual(asked.get_protocol(vlan.vlan).vid, 7)
+        message = asked.get_protocol(arp.arp)
+        self.assertEqual((message.src_mac, message.src_ip), (ONE, "10.0.0.1"))
+        self.assertIsNone(asked.get_protocol(tcp.tcp))
+        for length in range(len(whole)):
+            list(packet.Packet(whole[:length]))
+
+
+if __name__ == "__main__":
+    unittest.main()
