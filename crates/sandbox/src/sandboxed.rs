@@ -107,11 +107,20 @@ impl Sandboxed {
                 }
                 let frame = batch.frame(request);
                 at.index = index as u32;
-                self.runs[index] = at.run;
                 self.events.request(record, at, request, &frame[..frame.len().min(frame_max)]);
             }
         }
         None
+    }
+
+    /// Notes the run of each request, also of those that are not handed over: a component may name
+    /// them all the same.
+    fn note_runs(&mut self, batch: &Batch<'_>) {
+        self.runs.clear();
+        self.runs.resize(batch.requests.len(), 0);
+        for (run, stretch) in batch.runs.iter().enumerate() {
+            self.runs[stretch.requests.clone()].fill(run as u32);
+        }
     }
 
     /// Hands over what happened at a switch, where the manifest asks for it.
@@ -260,7 +269,7 @@ impl App for Sandboxed {
         if !self.slot.is_filled() || !self.hosted.manifest.sees(batch.kind) {
             return;
         }
-        self.runs.resize(batch.requests.len(), 0);
+        self.note_runs(batch);
         let mut from = Some((0, 0));
         while let Some(first) = from {
             from = self.write_requests(batch, first);

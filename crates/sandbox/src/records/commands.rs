@@ -194,6 +194,7 @@ fn check(command: &Command<'_>, events: u32) -> Result<(), &'static str> {
         command::MESSAGE | command::LOG | command::COUNT if command.request != NO_INDEX => {
             Err("request")
         }
+        command::MESSAGE | command::LOG | command::COUNT if command.flags != 0 => Err("flag"),
         command::STOP..=command::COUNT => Ok(()),
         _ => Err("kind"),
     }

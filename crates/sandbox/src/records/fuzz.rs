@@ -18,7 +18,7 @@ pub fn commands(bytes: &[u8]) {
         assert!((command::STOP..=command::COUNT).contains(&one.kind));
         let is_about_event = one.kind <= command::ANSWER;
         assert_eq!(one.request < events, is_about_event, "{one:?}");
-        assert!(is_about_event || one.request == NO_INDEX);
+        assert!(is_about_event || (one.request, one.flags) == (NO_INDEX, 0));
         assert!(one.kind != command::FLOW || one.flow().is_some());
         count += 1;
         len += (COMMAND_HEADER_LEN + one.body.len()).next_multiple_of(8);

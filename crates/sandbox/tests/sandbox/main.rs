@@ -4,6 +4,8 @@
 mod capabilities;
 mod failures;
 mod guests;
+mod hostile;
 mod lifecycle;
 mod network;
+mod python_sdk;
 mod rust_sdk;
