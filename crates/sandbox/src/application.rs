@@ -8,7 +8,7 @@
 //! ```
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -20,12 +20,14 @@ use crate::fault::{Fault, FaultKind};
 use crate::grants::Grants;
 use crate::instance::{Instance, InstanceSettings};
 use crate::kv::{KeyValue, MemorySpace};
-use crate::limits::{BACK_OFF, COUNTS_MAX, FAILURE_WINDOW};
+use crate::limits::{BACK_OFF, BATCH_BYTES_MAX, COUNTS_MAX, FAILURE_WINDOW};
 use crate::lines::{Line, LineHistory};
-use crate::manifest::{Instances, Manifest};
+use crate::manifest::{Instances, Manifest, ManifestError};
 use crate::package::PackageError;
+use crate::records::{EventPlace, Events, NO_INDEX, kind};
 use crate::runtime::Runtime;
 use crate::sandboxed::Sandboxed;
+use crate::shadow::{Shadow, ShadowStatus};
 use crate::slot::{InstanceSlot, Running};
 use crate::supervisor::Job;
 
@@ -99,6 +101,9 @@ pub(crate) struct Hosted {
     pub(crate) switches: RwLock<HashMap<u64, SwitchInfo>>,
     pub(crate) history: LineHistory,
     pub(crate) last_refusal: Mutex<Option<String>>,
+    /// Whether there is a candidate, so that a call without one takes no lock.
+    has_shadow: AtomicBool,
+    shadow: Mutex<Option<Arc<Shadow>>>,
     compiled: Compiled,
     settings: InstanceSettings,
     life: Mutex<Life>,
@@ -164,6 +169,8 @@ impl Application {
             switches: RwLock::default(),
             history: LineHistory::default(),
             last_refusal: Mutex::default(),
+            has_shadow: AtomicBool::new(false),
+            shadow: Mutex::default(),
             compiled,
             settings,
             life: Mutex::new(life),
@@ -212,6 +219,36 @@ impl Application {
     /// is added while the controller runs.
     pub fn introduce(&self, switch: SwitchInfo) {
         self.hosted.note_switch(switch);
+    }
+
+    /// Runs another version on the same events from now on; its commands are compared and not sent.
+    /// The candidate is installed and started like any application, and goes into no pipeline.
+    /// Nothing ends it.
+    ///
+    /// # Errors
+    /// The candidate has an instance for each worker: there would be none to compare with.
+    pub fn shadow(&self, candidate: Option<&Application>) -> Result<(), ManifestError> {
+        let shadow = match candidate {
+            Some(Application { hosted }) if hosted.manifest.instances == Instances::One => {
+                let slot = Arc::clone(&hosted.life().slots[0]);
+                Some(Arc::new(Shadow::new(Arc::clone(hosted), slot)))
+            }
+            Some(_) => {
+                let reason = "a candidate with an instance for each worker cannot be compared";
+                let (field, reason) = ("instances".to_owned(), reason.to_owned());
+                return Err(ManifestError { field, reason });
+            }
+            None => None,
+        };
+        self.hosted.has_shadow.store(shadow.is_some(), Ordering::Relaxed);
+        *self.hosted.shadow.lock().unwrap_or_else(PoisonError::into_inner) = shadow;
+        Ok(())
+    }
+
+    /// How far the candidate agrees, where there is one.
+    pub fn shadow_status(&self) -> Option<ShadowStatus> {
+        let shadow = self.hosted.shadow.lock().unwrap_or_else(PoisonError::into_inner);
+        shadow.as_ref().map(|shadow| shadow.status())
     }
 
     /// How it is.
@@ -386,6 +423,34 @@ impl Hosted {
     pub(crate) fn forget_switch(&self, dpid: u64) {
         let mut switches = self.switches.write().unwrap_or_else(PoisonError::into_inner);
         switches.remove(&dpid);
+    }
+
+    /// Writes the switches that are connected and granted as events that cannot be answered, and
+    /// hands them over in as many calls as it takes.
+    pub(crate) fn describe_switches(
+        &self,
+        mut hand_over: impl FnMut(&mut Events) -> Result<(), Fault>,
+    ) -> Result<(), Fault> {
+        let switches: Vec<SwitchInfo> = {
+            let all = self.switches.read().unwrap_or_else(PoisonError::into_inner);
+            all.values().filter(|info| self.grants.switches.has(info.dpid.0)).cloned().collect()
+        };
+        let (mut events, now) = (Events::default(), (self.runtime.clock())());
+        events.begin(now);
+        for (place, info) in switches.iter().enumerate() {
+            events.switch(kind::UP, EventPlace::at(info, NO_INDEX), info);
+            if events.len() >= BATCH_BYTES_MAX || place + 1 == switches.len() {
+                hand_over(&mut events)?;
+                events.begin(now);
+            }
+        }
+        Ok(())
+    }
+
+    /// The candidate, where there is one.
+    pub(crate) fn candidate(&self) -> Option<Arc<Shadow>> {
+        let shadow = || self.shadow.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        self.has_shadow.load(Ordering::Relaxed).then(shadow).flatten()
     }
 
     fn status(&self) -> AppStatus {

@@ -22,6 +22,7 @@ mod package;
 pub mod records;
 mod runtime;
 mod sandboxed;
+mod shadow;
 mod slot;
 mod supervisor;
 
@@ -35,3 +36,4 @@ pub use manifest::{AppLimits, CONTRACT, Instances, Manifest, ManifestError};
 pub use package::{Digest, Package, PackageError, Page, Trust, pack};
 pub use runtime::Runtime;
 pub use sandboxed::Sandboxed;
+pub use shadow::ShadowStatus;

@@ -157,7 +157,7 @@ impl Sandboxed {
     fn call(&mut self, target: &mut Target<'_, '_>, now: Time) -> bool {
         let Sandboxed { hosted, slot, events, applier, .. } = self;
         let mut running = slot.lock();
-        let Some(Running { instance, greeted }) = running.as_mut() else { return false };
+        let Some(Running { instance, greeted, .. }) = running.as_mut() else { return false };
         let mut done = Ok(());
         if !*greeted {
             *greeted = true;
@@ -170,7 +170,12 @@ impl Sandboxed {
                 hosted.counted.batches.fetch_add(1, Ordering::Relaxed);
                 let checked = check(&commands, target.indices(), (count, events.len()))
                     .map_err(|fault| fault.after(instance.last_line()))?;
-                applier.apply(checked, target, now)
+                let applied = applier.apply(checked, target, now);
+                if let Some(candidate) = hosted.candidate() {
+                    let words = candidate.compare(events, &commands);
+                    words.into_iter().for_each(|words| target.commands().warn(words));
+                }
+                applied
             });
         }
         if instance.has_lines() {
@@ -198,20 +203,12 @@ fn greet(
     if !hosted.manifest.sees(EventKind::Up) {
         return Ok(());
     }
-    let mut events = Events::default();
-    events.begin(now);
-    {
-        let switches = hosted.switches.read().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let granted = switches.values().filter(|info| hosted.grants.switches.has(info.dpid.0));
-        granted.for_each(|info| events.switch(kind::UP, EventPlace::at(info, NO_INDEX), info));
-    }
-    if events.is_empty() {
-        return Ok(());
-    }
-    let count = events.count();
-    let answer = instance.batch(events.finish())?;
-    let checked = check(&answer, 0, (count, events.len()))?;
-    applier.apply(checked, &mut Target::Elsewhere { commands }, now)
+    hosted.describe_switches(|events| {
+        let count = events.count();
+        let answer = instance.batch(events.finish())?;
+        let checked = check(&answer, 0, (count, events.len()))?;
+        applier.apply(checked, &mut Target::Elsewhere { commands }, now)
+    })
 }
 
 /// Commands that answer so many events of so many bytes, with indices below `indices`.

@@ -22,6 +22,8 @@ pub(crate) struct Running {
     pub(crate) instance: Instance,
     /// Whether it was told of the switches that were there before it.
     pub(crate) greeted: bool,
+    /// The generation of the application that began it.
+    generation: u64,
 }
 
 impl InstanceSlot {
@@ -39,7 +41,7 @@ impl InstanceSlot {
     /// there, or this one where it comes too late.
     pub(crate) fn fill(&self, instance: Instance, generation: u64) -> Option<Running> {
         let mut running = self.lock();
-        let new = Running { instance, greeted: false };
+        let new = Running { instance, greeted: false, generation };
         if self.generation.load(Ordering::Relaxed) > generation {
             return Some(new);
         }
@@ -47,11 +49,15 @@ impl InstanceSlot {
         running.replace(new)
     }
 
-    /// Takes the instance out, for good: what an earlier generation began comes too late.
+    /// Takes the instance out, for good: what an earlier generation began comes too late. One of a
+    /// later generation stays.
     pub(crate) fn close(&self, generation: u64) -> Option<Running> {
         let mut running = self.lock();
         self.generation.fetch_max(generation, Ordering::Relaxed);
-        self.take(&mut running)
+        match &*running {
+            Some(Running { generation: begun, .. }) if *begun > generation => None,
+            _ => self.take(&mut running),
+        }
     }
 
     /// Takes the instance out of the slot, which the caller has locked.

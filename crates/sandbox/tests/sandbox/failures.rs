@@ -137,6 +137,23 @@ fn a_start_that_fails_is_told_and_the_application_stays_stopped() {
 }
 
 #[test]
+fn a_start_out_of_quarantine_is_not_undone_by_it() {
+    let runtime = Runtime::from_now().unwrap();
+    // Fails at its first batch.
+    let guest = Guest {
+        batch: "(if (i32.eqz (i32.load (i32.const 100))) (then unreachable)) i32.const 0",
+        ..QUIET
+    };
+    let app = guest.started(&runtime, "[limits]\nfailures = 1\n");
+    let mut network = Network::new(&app, 1);
+    for round in 1..=100 {
+        network.batch(&[(0, 1, &frame(2, 1))]);
+        assert_eq!(app.status().faults.get("trap"), Some(&round));
+        app.start().unwrap();
+    }
+}
+
+#[test]
 fn an_application_that_recovers_runs_on() {
     let runtime = Runtime::from_now().unwrap();
     // Fails where the frame begins with 9.

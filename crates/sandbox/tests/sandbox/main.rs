@@ -9,3 +9,4 @@ mod lifecycle;
 mod network;
 mod python_sdk;
 mod rust_sdk;
+mod shadow;
