@@ -6,6 +6,10 @@ made once is made once, and what a handler does not ask for is not made.
 
 from struct import Struct
 
+from aldis._commands import (
+    ANSWER, COUNT, MESSAGE, NO_INDEX, SEND, emit, out, pack, pack_number, taken,
+)  # fmt: skip
+from aldis._commands import STOP as STOP_COMMAND
 from aldis.controller import handler as states
 from aldis.controller import ofp_event
 from aldis.ofproto import ofproto_v1_3, ofproto_v1_3_parser
@@ -15,22 +19,13 @@ STOP = object()
 _PACKET_IN = ofp_event.EventOFPPacketIn
 
 _EVENT = Struct("<HBBIQIIIIII")
-_COMMAND = Struct("<HHIIIQ")
 _UP = Struct("<III4x")
 _PORT = Struct("<I6sBBI16s")
-_NUMBER = Struct("<Q")
 _FLOW_REMOVED = Struct(">QHBBIIHHQQ")
 
 _BATCH_HEADER_LEN = 16
-_NO_INDEX = 0xFFFFFFFF
 
-_STOP, _SEND, _ANSWER, _MESSAGE, _LOG, _COUNT = 1, 2, 4, 5, 6, 7
 _PADDING = [bytes(n) for n in range(8)]
-
-# The commands of the call in hand.
-_out = []
-_emit = _out.append
-_pack = _COMMAND.pack
 
 
 class Datapath:
@@ -48,33 +43,33 @@ class Datapath:
         self.ports = {}
         self.n_buffers = self.n_tables = 0
         # The event in hand, and its frame.
-        self.index = _NO_INDEX
+        self.index = NO_INDEX
         self.data = None
 
     def send_msg(self, msg):
         """Sends a message to the switch."""
         index = self.index
-        if index != _NO_INDEX:
+        if index != NO_INDEX:
             kind = type(msg)
             if kind is _FLOW_MOD:
                 answer = msg.answer(index)
                 if answer is not None:
-                    _emit(answer)
+                    emit(answer)
                     return
             elif kind is _PACKET_OUT and msg.data is self.data and msg.data is not None:
                 # The packet of the request: its bytes need not go back.
                 actions = msg.actions
                 if len(actions) == 1 and type(actions[0]) is _OUTPUT:
-                    _emit(_pack(_SEND, 0, 0, index, actions[0].port, 0))
+                    emit(pack(SEND, 0, 0, index, actions[0].port, 0))
                     return
         body = msg.serialize()
-        if index != _NO_INDEX:
-            _emit(_pack(_ANSWER, 0, len(body), index, 0, 0))
+        if index != NO_INDEX:
+            emit(pack(ANSWER, 0, len(body), index, 0, 0))
         else:
-            _emit(_pack(_MESSAGE, 0, len(body), _NO_INDEX, 0, self.id))
-        _emit(body)
+            emit(pack(MESSAGE, 0, len(body), NO_INDEX, 0, self.id))
+        emit(body)
         if len(body) & 7:
-            _emit(_PADDING[-len(body) & 7])
+            emit(_PADDING[-len(body) & 7])
 
 
 _FLOW_MOD = ofproto_v1_3_parser.OFPFlowMod
@@ -123,7 +118,7 @@ class Dispatcher:
         at, end = _BATCH_HEADER_LEN, len(events)
         unpack, datapaths, event_class = _EVENT.unpack_from, self.datapaths, _PACKET_IN
         handlers, new = self.handlers.get(event_class, ()), _PACKET_IN.__new__
-        _out.clear()
+        out.clear()
         while at < end:
             record = unpack(events, at)
             kind, version, reason, length, dpid, in_port, buffer_id, xid, _, index, _ = record
@@ -142,25 +137,23 @@ class Dispatcher:
                 event.record = record
                 for handle in handlers:
                     if handle(event) is STOP:
-                        _emit(_pack(_STOP, 0, 0, index, 0, 0))
+                        emit(pack(STOP_COMMAND, 0, 0, index, 0, 0))
                 datapath.data = None
             else:
                 self._other(kind, datapath, reason, xid, index, events[body : body + length])
-            datapath.index = _NO_INDEX
-        commands = b"".join(_out)
-        _out.clear()
-        return commands
+            datapath.index = NO_INDEX
+        return taken()
 
     def tick(self, now):
         """The timer fires; the commands as bytes."""
-        _out.clear()
+        out.clear()
         self.app.tick(now)
-        return b"".join(_out)
+        return taken()
 
     def _call(self, event, index):
         for handle in self.handlers.get(type(event), ()):
-            if handle(event) is STOP and index != _NO_INDEX:
-                _emit(_pack(_STOP, 0, 0, index, 0, 0))
+            if handle(event) is STOP and index != NO_INDEX:
+                emit(pack(STOP_COMMAND, 0, 0, index, 0, 0))
 
     def _other(self, kind, datapath, reason, xid, index, body):
         if kind == 4:
@@ -210,5 +203,5 @@ def _flow_removed(datapath, body):
 
 def count(place, number):
     """Sets a counter, by its place in the manifest's `counts`."""
-    _emit(_pack(_COUNT, 0, 8, _NO_INDEX, place, 0))
-    _emit(_NUMBER.pack(number))
+    emit(pack(COUNT, 0, 8, NO_INDEX, place, 0))
+    emit(pack_number(number))

@@ -7,6 +7,7 @@ from struct import Struct
 
 sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / name) for name in ("", "examples")]
 
+import fast_learning_switch  # noqa: E402
 import learning_switch  # noqa: E402
 from aldis._batch import Dispatcher  # noqa: E402
 from aldis.lib.packet import arp, ethernet, packet, tcp, vlan  # noqa: E402
@@ -60,6 +61,17 @@ class LearningSwitchTest(unittest.TestCase):
         apply = parser.OFPInstructionActions(4, [parser.OFPActionOutput(1)])
         flow_mod = parser.OFPFlowMod(None, priority=1, match=match, instructions=[apply])
         self.assertEqual(flow, (4, 1, 0, flow_mod.serialize()))
+
+
+    def test_the_short_way_does_the_same(self):
+        dispatcher = Dispatcher(fast_learning_switch.FastLearningSwitch())
+        first = event(1, frame(TWO, ONE), index=0, in_port=1)
+        second = event(1, frame(ONE, TWO), index=1, in_port=2)
+        flood, stop, flow, stop_too = commands(dispatcher.batch(batch(first, second)))
+        self.assertEqual(flood, (2, 0, 0xFFFFFFFB, b""))
+        self.assertEqual((stop[:2], stop_too[:2]), ((1, 0), (1, 1)))
+        self.assertEqual(flow[:3], (3, 1, 1))
+        self.assertEqual(Struct("<HHH2xI4x").unpack(flow[3]), (10, 0, 0x8000, 0))
 
 
 class ParserTest(unittest.TestCase):
