@@ -5,8 +5,9 @@ import sys
 import unittest
 from struct import Struct
 
-sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / name) for name in ("", "examples")]
+sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / name) for name in ("", "examples", "template")]
 
+import app  # noqa: E402
 import fast_learning_switch  # noqa: E402
 import learning_switch  # noqa: E402
 from aldis._batch import Dispatcher  # noqa: E402
@@ -72,6 +73,11 @@ class LearningSwitchTest(unittest.TestCase):
         self.assertEqual((stop[:2], stop_too[:2]), ((1, 0), (1, 1)))
         self.assertEqual(flow[:3], (3, 1, 1))
         self.assertEqual(Struct("<HHH2xI4x").unpack(flow[3]), (10, 0, 0x8000, 0))
+
+
+    def test_the_template_floods(self):
+        answers = commands(Dispatcher(app.NewApp()).batch(batch(event(1, frame(TWO, ONE)))))
+        self.assertEqual([answer[:3] for answer in answers], [(2, 0, 0xFFFFFFFB), (1, 0, 0)])
 
 
 class ParserTest(unittest.TestCase):

@@ -12,27 +12,28 @@ use crate::network::{Network, frame, ports};
 
 const TARGET: &str = "wasm32-wasip2";
 
-/// Builds an example of the SDK.
-fn build(example: &str) -> PathBuf {
-    let sdk = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk/rust");
-    let target = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../target/sdk");
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().expect("the repository")
+}
+
+/// Builds a package in a folder, as its author would.
+fn build(folder: &Path, package: &str, options: &[&str]) -> PathBuf {
+    let target = root().join("target/sdk");
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--release", "--locked", "--target", TARGET, "-p", example]);
-    cargo.env_remove("RUSTFLAGS").env("CARGO_TARGET_DIR", &target).current_dir(sdk);
+    cargo.args(["build", "--release", "--target", TARGET, "-p", package]).args(options);
+    cargo.env_remove("RUSTFLAGS").env("CARGO_TARGET_DIR", &target).current_dir(folder);
     let built = cargo.output().expect("cargo");
     let said = String::from_utf8_lossy(&built.stderr);
     assert!(
         built.status.success(),
-        "the example does not build; where the target is missing: rustup target add {TARGET}\n{said}"
+        "{package} does not build; where the target is missing: rustup target add {TARGET}\n{said}"
     );
-    target.join(TARGET).join("release").join(example.replace('-', "_") + ".wasm")
+    target.join(TARGET).join("release").join(package.replace('-', "_") + ".wasm")
 }
 
-fn installed(runtime: &Runtime, example: &str) -> Application {
-    let read = |path: &Path| std::fs::read(path).expect("a file of the example");
-    let folder =
-        Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk/rust/examples").join(example);
-    let packed = pack(&read(&folder.join("manifest.toml")), &read(&build(example)), &[], None);
+fn started(runtime: &Runtime, manifest: &str, component: &Path) -> Application {
+    let component = std::fs::read(component).expect("what was built");
+    let packed = pack(manifest.as_bytes(), &component, &[], None);
     let package = Package::read(&packed.expect("a package"), &Trust::Anyone).expect("as packed");
     let compiled = Compiled::load(runtime, Arc::new(package), None).expect("it compiles");
     let app = Application::install(runtime, compiled, AppSettings::default()).expect("granted");
@@ -40,10 +41,40 @@ fn installed(runtime: &Runtime, example: &str) -> Application {
     app
 }
 
+fn text(path: PathBuf) -> String {
+    std::fs::read_to_string(path).expect("a file of the SDK")
+}
+
+#[test]
+fn the_template_is_an_application() {
+    let (sdk, folder) = (root().join("sdk/rust"), root().join("target/sdk/template"));
+    std::fs::create_dir_all(folder.join("src")).unwrap();
+    let filled = |name: &str| {
+        let text = text(sdk.join("template").join(name));
+        text.replace("NAME", "new-app").replace("SDK", &sdk.display().to_string())
+    };
+    std::fs::write(folder.join("Cargo.toml"), filled("Cargo.toml.template")).unwrap();
+    std::fs::write(folder.join("src/lib.rs"), filled("src/lib.rs")).unwrap();
+    std::fs::copy(sdk.join("Cargo.lock"), folder.join("Cargo.lock")).unwrap();
+    let component = build(&folder, "new-app", &["--offline"]);
+    let runtime = Runtime::from_now().unwrap();
+    let app = started(&runtime, &filled("manifest.toml"), &component);
+    let mut network = Network::new(&app, 2);
+    let answers = network.batch(&[(0, 1, &frame(2, 1)), (1, 1, &frame(2, 1))]);
+    assert_eq!((answers.sent.len(), answers.stopped), (2, vec![true, true]));
+    for (_, _, message) in &answers.sent {
+        let Message::PacketOut(packet) = message else { panic!("{message:?}") };
+        assert_eq!(ports(&packet.actions), [PortNo::FLOOD.0]);
+    }
+}
+
 #[test]
 fn the_learning_switch_learns_floods_and_installs() {
     let runtime = Runtime::from_now().unwrap();
-    let app = installed(&runtime, "learning-switch");
+    let sdk = root().join("sdk/rust");
+    let component = build(&sdk, "learning-switch", &["--locked"]);
+    let manifest = text(sdk.join("examples/learning-switch/manifest.toml"));
+    let app = started(&runtime, &manifest, &component);
     let mut network = Network::new(&app, 2);
     for switch in [0, 1] {
         // Host 1 is behind port 1, and host 2 is not known.
