@@ -5,6 +5,10 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::limits::{LINE_LEN_MAX, LINES_MAX, LINES_PER_CALL_MAX};
 
+/// How a line begins that Rust writes behind a panic: it speaks of an environment that a component
+/// does not have, and would hide the reason.
+const USELESS: &str = "note: run with `RUST_BACKTRACE";
+
 /// A line of an application's log.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Line {
@@ -55,7 +59,7 @@ impl LineBuffer {
             return;
         }
         let line = Line::new(level, text);
-        if !line.text.is_empty() {
+        if !line.text.is_empty() && !line.text.starts_with(USELESS) {
             self.last.clone_from(&line.text);
             self.lines.push(line);
         }

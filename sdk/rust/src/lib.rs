@@ -29,6 +29,8 @@ pub mod events;
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]
 pub mod guest;
+#[cfg(target_family = "wasm")]
+pub mod host;
 pub mod message;
 mod output;
 mod types;

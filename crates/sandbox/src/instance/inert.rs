@@ -75,6 +75,9 @@ pub(super) fn link(
                 let called = format!("{base}#{item_name}");
                 interface.func_new(item_name, move |mut store, _, params, results| {
                     let value = call(&mut store, &called, params)?;
+                    if !writes(&called) {
+                        release(&mut store, params)?;
+                    }
                     match (results, value) {
                         ([result], Some(value)) => *result = value,
                         ([], None) => {}
@@ -122,6 +125,23 @@ fn call(store: &mut Ctx<'_>, called: &str, params: &[Val]) -> Result<Option<Val>
     }
 }
 
+/// Whether a function of WASI writes to a stream: it releases the stream itself.
+fn writes(called: &str) -> bool {
+    called.ends_with("output-stream.write") || called.ends_with(".blocking-write-and-flush")
+}
+
+/// Gives back the resources that a function was lent or given.
+fn release(store: &mut Ctx<'_>, values: &[Val]) -> Result<()> {
+    for value in values {
+        match value {
+            Val::Resource(resource) => resource.resource_drop(&mut *store)?,
+            Val::List(values) => release(store, values)?,
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
 fn not_offered(called: &str) -> Error {
     Error::msg(format!("it called {called}, which is not offered"))
 }
@@ -149,7 +169,7 @@ fn stream(
     let done = Val::Result(Ok(None));
     Ok(Some(match function {
         "[method]output-stream.check-write" => Val::Result(Ok(Some(Box::new(Val::U64(CHUNK))))),
-        "[method]output-stream.write" | "[method]output-stream.blocking-write-and-flush" => {
+        _ if writes(called) => {
             let [Val::Resource(stream), Val::List(bytes)] = params else { bail!("odd parameters") };
             let stream = stream.try_into_resource_dynamic(&mut *store)?.rep();
             let level = if stream == STDOUT { Level::Info } else { Level::Warning };

@@ -5,10 +5,10 @@ use std::process::Command;
 use std::sync::Arc;
 
 use aldis_control::app::Event;
-use aldis_sandbox::{AppSettings, Application, Compiled, Package, Runtime, Trust, pack};
+use aldis_sandbox::{AppSettings, AppState, Application, Compiled, Package, Runtime, Trust, pack};
 use aldis_wire::msg::{Field, Message, PortNo};
 
-use crate::network::{Network, frame, ports};
+use crate::network::{Network, frame, ports, wait};
 
 const TARGET: &str = "wasm32-wasip2";
 
@@ -100,4 +100,46 @@ fn the_learning_switch_learns_floods_and_installs() {
     assert_eq!(app.status().own.get("hosts"), Some(&2));
     let status = app.status();
     assert_eq!((status.refused, status.faults.len()), (0, 0), "{status:?}");
+}
+
+#[test]
+fn an_application_has_a_log_a_clock_and_a_space_that_survives_it() {
+    let runtime = Runtime::from_now().unwrap();
+    let sdk = root().join("sdk/rust");
+    let component = build(&sdk, "packet-count", &["--locked"]);
+    let manifest = text(sdk.join("examples/packet-count/manifest.toml"));
+    let app = started(&runtime, &manifest, &component);
+    let mut network = Network::new(&app, 1);
+    let three = [(0, 1, &frame(2, 1)[..]), (0, 1, &frame(2, 3)), (0, 1, &frame(3, 1))];
+    network.batch(&three);
+    let own = |name| app.status().own.get(name).copied();
+    assert_eq!((own("packets"), own("senders")), (Some(3), Some(2)));
+    // A frame without a sender is a panic: the reason is what the component said of it.
+    let warnings = network.batch(&[(0, 1, &[1, 2, 3])]).warnings;
+    let last = warnings.last().unwrap();
+    assert!(last.ends_with("its last line was: a frame has a sender"), "{warnings:?}");
+    wait("it runs again", || app.status().state == AppState::Running);
+    network.batch(&three[..1]);
+    assert_eq!((own("packets"), own("senders")), (Some(4), Some(1)));
+    app.stop().unwrap();
+    let lines: Vec<String> = app.lines().into_iter().map(|line| line.text).collect();
+    let begins = |packets: u64| format!("begins at {packets} packets, ");
+    assert!(lines[0].starts_with(&begins(0)) && lines[0].ends_with("ns after the controller"));
+    assert!(lines.iter().any(|line| line.starts_with(&begins(3))), "{lines:?}");
+    assert_eq!(lines.last().map(String::as_str), Some("ends at 4 packets"));
+}
+
+#[test]
+fn settings_that_an_application_does_not_take_are_refused_with_its_words() {
+    let runtime = Runtime::from_now().unwrap();
+    let sdk = root().join("sdk/rust");
+    let component = std::fs::read(build(&sdk, "packet-count", &["--locked"])).unwrap();
+    let manifest = text(sdk.join("examples/packet-count/manifest.toml"));
+    let packed = pack(manifest.as_bytes(), &component, &[], None).unwrap();
+    let package = Arc::new(Package::read(&packed, &Trust::Anyone).unwrap());
+    let compiled = Compiled::load(&runtime, package, None).unwrap();
+    let settings = AppSettings { config: "wings = 2".to_owned(), ..AppSettings::default() };
+    let app = Application::install(&runtime, compiled, settings).unwrap();
+    let fault = app.start().unwrap_err();
+    assert!(fault.reason.contains("it has no settings") && fault.reason.contains("wings = 2"));
 }
