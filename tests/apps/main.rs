@@ -2,6 +2,7 @@
 //! because each is linked with the whole controller.
 
 mod failing;
+mod lifecycle;
 mod loops;
 mod network;
 mod shed;

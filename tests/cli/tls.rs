@@ -2,7 +2,7 @@
 //! and how certificates are renewed.
 
 use std::io::{self, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::os::unix::fs::PermissionsExt;
 use std::process::{Command, Output};
 use std::sync::Arc;
@@ -92,10 +92,16 @@ fn carry(
     }
     tls.sock.set_read_timeout(moment)?;
     let mut piece = [0; 16 * 1024];
-    loop {
-        pass(&mut plain, &mut tls, &mut piece)?;
-        pass(&mut tls, &mut plain, &mut piece)?;
-    }
+    while pass(&mut plain, &mut tls, &mut piece)
+        .and_then(|()| pass(&mut tls, &mut plain, &mut piece))
+        .is_ok()
+    {}
+    // A socket that is closed before it was read empty resets its connection.
+    tls.conn.send_close_notify();
+    tls.conn.complete_io(&mut tls.sock)?;
+    tls.sock.shutdown(Shutdown::Write)?;
+    tls.sock.set_read_timeout(Some(WITHIN))?;
+    io::copy(&mut tls.sock, &mut io::sink()).map(drop)
 }
 
 /// Passes on what is there now.

@@ -23,7 +23,7 @@ pub use event::{Event, EventCtx, Next, TickCtx, Timer};
 pub use event_kind::{EventKind, UnknownEvent};
 pub use slot::{Cell, Exclusive, Held, Parallel, Slot, Slots};
 
-pub(crate) use slot::stored;
+pub(crate) use slot::{SlotsAt, stored};
 
 use crate::batch::{Batch, Request};
 use crate::output::{Commands, Output};

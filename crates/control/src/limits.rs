@@ -104,3 +104,6 @@ pub const NOTES_MAX: usize = 64;
 /// Changes of the network that the applications of one worker may tell in one batch: as many as a
 /// part of the World remembers, some 64 bytes each. What is above is counted, and that is told.
 pub const FOUND_MAX: usize = 16_384;
+
+/// Applications that there may be at once, whether they run or not, beyond those of the start.
+pub const APPS_MAX: usize = 64;

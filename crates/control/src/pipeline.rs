@@ -5,141 +5,49 @@
 //! per application and batch, never per message.
 
 mod any_app;
+mod app_set;
 mod failures;
 mod graph;
+mod line_up;
 
 use alloc::boxed::Box;
 use alloc::format;
-use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-use crate::account::{Account, SWITCH_BYTES};
-use crate::app::{App, Event, EventKind, Next, Timer};
+use crate::account::Account;
+use crate::app::{Event, EventKind, Next, SlotsAt, Timer};
 use crate::batch::Batch;
 use crate::limits::TIMER_MIN;
 use crate::output::{Commands, Output};
 use crate::stats::AppStats;
-use crate::switch::{Switch, SwitchInfo};
+use crate::switch::{Switch, SwitchInfo, SwitchSlot};
 use crate::time::Time;
-use crate::world::{Publishers, Queues, View, World, WorldBuilder};
-use any_app::AnyApp;
-use failures::{Failure, unguarded};
+use crate::world::{Queues, View, World, WorldBuilder};
+use any_app::{AnyApp, EventAt};
+use failures::Failure;
 
 pub(crate) use failures::Failures;
 
+pub use app_set::{AppEntry, AppSet, Sequence};
 pub use failures::Guard;
 pub use graph::{AppNode, AppSetError, Graph, PartNode};
+pub use line_up::{AppState, LineUp, LineUpError};
 
-/// The applications of a controller, in order: how to make one instance of each for every worker.
-pub struct AppSet {
-    apps: Vec<AppEntry>,
-    sequences: Vec<Sequence>,
-    switch_bytes: usize,
-}
-
-impl Default for AppSet {
-    fn default() -> Self {
-        AppSet { apps: Vec::new(), sequences: Vec::new(), switch_bytes: SWITCH_BYTES }
-    }
-}
-
-/// An application of a set.
-struct AppEntry {
-    name: &'static str,
-    starts: &'static [EventKind],
-    reads: &'static [crate::world::PartId],
-    exclusive: bool,
-    make: Box<dyn Fn() -> Box<dyn AnyApp> + Send + Sync>,
-    publishers: Box<dyn Fn() -> Publishers + Send + Sync>,
-}
-
-/// The order in which applications see one kind of event (Maestro's DAGs, on one thread).
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Sequence {
-    /// The kind of event.
-    pub kind: EventKind,
-    /// The applications, by name, in order.
-    pub apps: Vec<String>,
-}
-
-impl core::fmt::Debug for AppSet {
-    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_list().entries(self.names()).finish()
-    }
-}
-
-impl AppSet {
-    /// Adds an application at the end.
-    pub fn with<A: App>(mut self, make: impl Fn() -> A + Clone + Send + Sync + 'static) -> Self {
-        let maker = make.clone();
-        self.apps.push(AppEntry {
-            name: A::NAME,
-            starts: A::EVENTS,
-            reads: A::READS,
-            exclusive: <A::Slot as crate::app::Slot>::EXCLUSIVE,
-            make: Box::new(move || Box::new(make())),
-            publishers: Box::new(move || maker().publishers()),
-        });
-        self
-    }
-
-    /// Bytes that are kept on account of each switch, where they are not [`SWITCH_BYTES`].
-    pub fn switch_bytes(mut self, bytes: usize) -> Self {
-        self.switch_bytes = bytes;
-        self
-    }
-
-    /// Says which applications see this kind of event, and in which order. Where nothing is said,
-    /// all that start on it do, in the order in which they were added.
-    pub fn sequence(
-        mut self,
-        kind: EventKind,
-        apps: impl IntoIterator<Item: Into<String>>,
-    ) -> Self {
-        self.sequences.push(Sequence { kind, apps: apps.into_iter().map(Into::into).collect() });
-        self
-    }
-
-    /// The names, in order.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.apps.iter().map(|app| app.name)
-    }
-
-    /// Checks that the applications can work together, and makes what all workers share.
-    ///
-    /// # Errors
-    /// What is missing, double or unknown, or goes in a circle.
-    pub fn build(&self) -> Result<Pipelines<'_>, AppSetError> {
-        let (orders, makers) = self.check()?;
-        let queues = makers.iter().map(|maker| (maker.part(), maker.queue())).collect();
-        let failures = Arc::new(Failures::of(&self.graph()?));
-        Ok(Pipelines {
-            app_set: self,
-            orders: Arc::new(orders),
-            queues: Arc::new(Queues::new(queues)),
-            world_builder: WorldBuilder::new(makers),
-            failures,
-            guard: unguarded,
-        })
-    }
-}
-
-/// The places of the applications that see each kind of event, in order.
-type Orders = [Box<[usize]>; EventKind::ALL.len()];
+pub(crate) use line_up::LateSlots;
 
 /// Applications that can work together, and the World that they make.
 #[derive(Debug)]
-pub struct Pipelines<'r> {
-    app_set: &'r AppSet,
-    orders: Arc<Orders>,
+pub struct Pipelines {
+    line_up: Arc<LineUp>,
     queues: Arc<Queues>,
     world_builder: WorldBuilder,
     failures: Arc<Failures>,
     guard: Guard,
+    switch_bytes: usize,
 }
 
-impl Pipelines<'_> {
+impl Pipelines {
     /// Applications and publishers are called by this: one that panics fails, and the others go on.
     pub fn guarded(mut self, guard: Guard) -> Self {
         self.guard = guard;
@@ -150,28 +58,23 @@ impl Pipelines<'_> {
     /// The applications of one worker, by its number, from 0. Timers that fire on one worker fire
     /// on number 0.
     pub fn pipeline(&self, worker: u8) -> Pipeline {
-        let apps: Vec<_> = self.app_set.apps.iter().map(|app| (app.make)()).collect();
-        let timers = apps.iter().map(|app| Alarm::first(app.timer(), worker)).collect();
-        let counted = apps.iter().map(|app| AppStats::new(app.counts())).collect();
         let mut pipeline = Pipeline {
-            apps,
-            counted,
-            orders: Arc::clone(&self.orders),
+            seats: Vec::new(),
+            line_up: Arc::clone(&self.line_up),
             failures: Arc::clone(&self.failures),
             guard: self.guard,
-            timers,
             next_tick: Time::NEVER,
             worker,
-            switch_bytes: self.app_set.switch_bytes,
-            exclusive: self.app_set.apps.iter().any(|app| app.exclusive),
+            switch_bytes: self.switch_bytes,
+            exclusive: self.line_up.is_exclusive(),
         };
-        pipeline.find_next_tick();
+        pipeline.take(Arc::clone(&self.line_up));
         pipeline
     }
 
-    /// The names of the applications, in their order.
-    pub fn names(&self) -> impl Iterator<Item = &'static str> {
-        self.app_set.names()
+    /// The line-up at the start.
+    pub fn line_up(&self) -> Arc<LineUp> {
+        Arc::clone(&self.line_up)
     }
 
     /// What the applications of one worker write to.
@@ -187,11 +90,6 @@ impl Pipelines<'_> {
     /// The queues of reports.
     pub fn queues(&self) -> Arc<Queues> {
         Arc::clone(&self.queues)
-    }
-
-    /// Whether any application wants to see this kind of event.
-    pub fn starts_on(&self, kind: EventKind) -> bool {
-        !self.orders[kind as usize].is_empty()
     }
 
     /// What makes the World. There is one.
@@ -229,41 +127,131 @@ impl Alarm {
 
 /// One worker's applications.
 pub struct Pipeline {
-    apps: Vec<Box<dyn AnyApp>>,
-    /// What is counted of each.
-    counted: Arc<[AppStats]>,
-    orders: Arc<Orders>,
+    /// By the numbers of their places.
+    seats: Vec<Seat>,
+    line_up: Arc<LineUp>,
     failures: Arc<Failures>,
     guard: Guard,
-    timers: Vec<Alarm>,
     next_tick: Time,
     worker: u8,
     switch_bytes: usize,
     exclusive: bool,
 }
 
+/// A worker's instance of an application, and what belongs to it.
+struct Seat {
+    /// Nothing where the application does not run.
+    app: Option<Box<dyn AnyApp>>,
+    /// The start of the application that the instance is of.
+    generation: u64,
+    late_slots: Arc<LateSlots>,
+    /// What is counted of it.
+    counted: Arc<AppStats>,
+    /// Whose counters those are.
+    entry: Option<Arc<AppEntry>>,
+    alarm: Alarm,
+}
+
+impl Default for Seat {
+    fn default() -> Seat {
+        Seat {
+            app: None,
+            generation: 0,
+            late_slots: Arc::default(),
+            counted: Arc::default(),
+            entry: None,
+            alarm: Alarm::Never,
+        }
+    }
+}
+
+impl Seat {
+    /// Tells the application of an event; lets it go on where the application does not run.
+    fn tell(
+        &mut self,
+        guarded @ (_, _, index): (Guard, &Failures, usize),
+        what: EventAt<'_>,
+        out: &mut Output,
+    ) -> Next {
+        let Seat { app: Some(app), generation, late_slots: late, counted, .. } = self else {
+            return Next::Continue;
+        };
+        let (mark, slots) = (out.mark(), SlotsAt { index, generation: *generation, late });
+        let next = call(guarded, || {
+            let next = app.event(slots, what, out);
+            tell_own(&**app, counted);
+            next
+        });
+        let Some(next) = next else {
+            out.rewind(mark);
+            return Next::Continue;
+        };
+        counted.saw(what.event.kind(), 1, out.written().saturating_sub(mark.written()));
+        next
+    }
+}
+
 impl core::fmt::Debug for Pipeline {
     fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
-        f.debug_struct("Pipeline").field("apps", &self.apps.len()).finish()
+        f.debug_struct("Pipeline").field("line_up", &self.line_up).finish()
     }
 }
 
 impl Pipeline {
-    /// A switch joins: every application makes its slot.
-    pub fn join(&mut self, now: Time, info: SwitchInfo) -> Arc<Switch> {
-        let Pipeline { apps, failures, guard, .. } = self;
-        let slot = |(index, app): (usize, &mut Box<dyn AnyApp>)| {
-            let made = call((*guard, failures, index), || app.init_switch(now, &info));
-            // Of an application that failed, and is not asked for it.
-            made.unwrap_or_else(|| Box::new(()))
-        };
-        let slots = apps.iter_mut().enumerate().map(slot).collect();
-        Arc::new(Switch { info, account: Account::new(self.switch_bytes), slots })
+    /// Takes a line-up, between two batches: makes instances of the applications that run now and
+    /// did not before, and hands those back that do not run any more.
+    pub fn take(&mut self, line_up: Arc<LineUp>) {
+        let count = line_up.places().len();
+        self.seats.resize_with(self.seats.len().max(count), Seat::default);
+        for (seat, place) in self.seats.iter_mut().zip(line_up.places()) {
+            let runs = place.as_ref().filter(|place| place.has_instances());
+            let is_other = runs.is_none_or(|place| place.generation != seat.generation);
+            if is_other && let Some(app) = seat.app.take() {
+                line_up.hand_back(app);
+            }
+            let Some(place) = runs else { continue };
+            seat.late_slots = Arc::clone(&place.late_slots);
+            if seat.app.is_none() {
+                let app = place.instance();
+                let counts = seat.entry.as_ref().is_some_and(|of| Arc::ptr_eq(of, &place.app));
+                if !counts {
+                    seat.counted = Arc::new(AppStats::new(app.counts()));
+                    seat.entry = Some(Arc::clone(&place.app));
+                }
+                seat.generation = place.generation;
+                seat.alarm = Alarm::first(app.timer(), self.worker);
+                seat.app = Some(app);
+            }
+        }
+        self.line_up = line_up;
+        self.find_next_tick();
     }
 
-    /// What is counted of each application on this worker.
-    pub fn counted(&self) -> &Arc<[AppStats]> {
-        &self.counted
+    /// The line-up that it took last.
+    pub fn line_up(&self) -> &Arc<LineUp> {
+        &self.line_up
+    }
+
+    /// A switch joins: every application makes its slot.
+    pub fn join(&mut self, now: Time, info: SwitchInfo) -> Arc<Switch> {
+        let Pipeline { seats, failures, guard, line_up, .. } = self;
+        let slot = |(index, seat): (usize, &mut Seat)| {
+            let app = seat.app.as_mut();
+            let made =
+                app.and_then(|app| call((*guard, failures, index), || app.init_switch(now, &info)));
+            // Those that do not run, or failed, are not asked for it.
+            let value = made.unwrap_or_else(|| Box::new(()));
+            let generation = if seat.app.is_some() { seat.generation } else { 0 };
+            SwitchSlot { generation, value }
+        };
+        let slots = seats.iter_mut().enumerate().map(slot).collect();
+        let (account, since) = (Account::new(self.switch_bytes), line_up.version());
+        Arc::new(Switch { info, account, slots, since })
+    }
+
+    /// What is counted of each application on this worker, by the number of its place.
+    pub fn counted(&self) -> Vec<Arc<AppStats>> {
+        self.seats.iter().map(|seat| Arc::clone(&seat.counted)).collect()
     }
 
     /// Whether an application wants to be alone with a switch: one batch of each may run at a time.
@@ -274,29 +262,34 @@ impl Pipeline {
     /// Whether any application wants to see this kind of event.
     #[inline]
     pub fn starts_on(&self, kind: EventKind) -> bool {
-        !self.orders[kind as usize].is_empty()
+        !self.line_up.orders[kind as usize].is_empty()
     }
 
     /// Hands a batch to the applications in turn, by [`Batch::kind`].
     #[inline]
     pub fn packet_ins(&mut self, batch: &mut Batch<'_>, out: &mut Output) {
-        let Pipeline { apps, counted, orders, failures, guard, .. } = self;
-        for &index in &orders[batch.kind as usize] {
-            let (app, mark) = (&mut apps[index], out.mark());
+        let Pipeline { seats, line_up, failures, guard, .. } = self;
+        for &index in &line_up.orders[batch.kind as usize] {
+            let Seat { app: Some(app), generation, late_slots: late, counted, .. } =
+                &mut seats[index]
+            else {
+                continue;
+            };
+            let (mark, slots) = (out.mark(), SlotsAt { index, generation: *generation, late });
             let seen = call((*guard, failures, index), || {
-                app.packet_ins(index, batch, out);
-                tell_own(&**app, &counted[index]);
+                app.packet_ins(slots, batch, out);
+                tell_own(&**app, counted);
             });
             match seen {
                 Some(()) => {
                     let (kind, requests) = (batch.kind, batch.requests.len());
                     let bytes = out.written().saturating_sub(mark.written());
-                    counted[index].saw(kind, requests as u64, bytes);
+                    counted.saw(kind, requests as u64, bytes);
                 }
                 None => out.rewind(mark),
             }
         }
-        tell_failures(failures, counted, out.commands());
+        self.tell_failures(out.commands());
     }
 
     /// Hands an event to the applications in turn, until one stops it.
@@ -308,26 +301,35 @@ impl Pipeline {
         event: &Event,
         out: &mut Output,
     ) {
-        let Pipeline { apps, counted, orders, failures, guard, .. } = self;
-        for &index in &orders[event.kind() as usize] {
-            let what = any_app::EventAt { index, now, world, switch, event };
-            let (app, mark) = (&mut apps[index], out.mark());
-            let next = call((*guard, failures, index), || {
-                let next = app.event(what, out);
-                tell_own(&**app, &counted[index]);
-                next
-            });
-            let Some(next) = next else {
-                out.rewind(mark);
-                continue;
-            };
-            let bytes = out.written().saturating_sub(mark.written());
-            counted[index].saw(event.kind(), 1, bytes);
-            if next == Next::Stop {
+        let Pipeline { seats, line_up, failures, guard, .. } = self;
+        for &index in &line_up.orders[event.kind() as usize] {
+            let what = EventAt { now, world, switch, event };
+            if seats[index].tell((*guard, failures, index), what, out) == Next::Stop {
                 break;
             }
         }
-        tell_failures(failures, counted, out.commands());
+        self.tell_failures(out.commands());
+    }
+
+    /// A switch that joined before applications were started joins them now, and is up: those that
+    /// run since this version of the line-up are told so.
+    pub fn greet(
+        &mut self,
+        now: Time,
+        world: &World,
+        (switch, since): (&Switch, u64),
+        out: &mut Output,
+    ) {
+        let Pipeline { seats, line_up, failures, guard, .. } = self;
+        for event in &[Event::Joining, Event::Up] {
+            for &index in &line_up.orders[event.kind() as usize] {
+                if seats[index].generation >= since {
+                    let what = EventAt { now, world, switch, event };
+                    seats[index].tell((*guard, failures, index), what, out);
+                }
+            }
+        }
+        self.tell_failures(out.commands());
     }
 
     /// When [`Pipeline::tick`] has something to do.
@@ -338,22 +340,22 @@ impl Pipeline {
 
     /// Fires the timers whose time has come, in the order of the applications.
     pub fn tick(&mut self, now: Time, world: &World, commands: &mut Commands) {
-        let Pipeline { apps, counted, orders, failures, guard, timers, worker, .. } = self;
-        for &index in &orders[EventKind::Timer as usize] {
-            let (app, alarm) = (&mut apps[index], &mut timers[index]);
+        let Pipeline { seats, line_up, failures, guard, worker, .. } = self;
+        for &index in &line_up.orders[EventKind::Timer as usize] {
+            let Seat { app: Some(app), counted, alarm, .. } = &mut seats[index] else { continue };
             match *alarm {
                 Alarm::Unset(interval) => *alarm = Alarm::At(now + interval),
                 Alarm::At(at) if at <= now => {
                     let mark = commands.mark();
                     let interval = call((*guard, failures, index), || {
                         app.tick(now, world, commands);
-                        tell_own(&**app, &counted[index]);
+                        tell_own(&**app, counted);
                         app.timer().interval((*worker).into())
                     });
                     match interval {
                         Some(_) => {
                             let bytes = commands.written().saturating_sub(mark.written());
-                            counted[index].saw(EventKind::Timer, 1, bytes);
+                            counted.saw(EventKind::Timer, 1, bytes);
                         }
                         None => commands.rewind(mark),
                     }
@@ -364,36 +366,50 @@ impl Pipeline {
                 Alarm::At(_) | Alarm::Never => {}
             }
         }
-        tell_failures(failures, counted, commands);
+        self.tell_failures(commands);
         self.find_next_tick();
     }
 
     fn find_next_tick(&mut self) {
-        let indices = self.orders[EventKind::Timer as usize].iter();
+        let indices = self.line_up.orders[EventKind::Timer as usize].iter();
         self.next_tick =
-            indices.map(|&index| self.timers[index].due()).min().unwrap_or(Time::NEVER);
+            indices.map(|&index| self.seats[index].alarm.due()).min().unwrap_or(Time::NEVER);
     }
 
     /// The World is not as it was `before`: tells the applications that read a part that changed.
     pub fn published(&mut self, now: Time, before: &World, after: &World, commands: &mut Commands) {
-        let Pipeline { apps, counted, orders, failures, guard, .. } = self;
-        for &index in &orders[EventKind::Publication as usize] {
-            let app = &mut apps[index];
+        let Pipeline { seats, line_up, failures, guard, .. } = self;
+        for &index in &line_up.orders[EventKind::Publication as usize] {
+            let Seat { app: Some(app), counted, .. } = &mut seats[index] else { continue };
             if app.reads().iter().any(|&id| after.differs(before, id)) {
                 let mark = commands.mark();
                 let acted = call((*guard, failures, index), || {
                     app.published(View::of(before, app.reads()), now, after, commands);
-                    tell_own(&**app, &counted[index]);
+                    tell_own(&**app, counted);
                 });
                 if acted.is_none() {
                     commands.rewind(mark);
                     continue;
                 }
                 let bytes = commands.written().saturating_sub(mark.written());
-                counted[index].saw(EventKind::Publication, 1, bytes);
+                counted.saw(EventKind::Publication, 1, bytes);
             }
         }
-        tell_failures(failures, counted, commands);
+        self.tell_failures(commands);
+    }
+
+    /// Tells the operator of the applications that failed since this was last looked at, on
+    /// whichever worker.
+    #[inline]
+    fn tell_failures(&self, commands: &mut Commands) {
+        while let Some(Failure { index, reason }) = self.failures.take_untold() {
+            let place = self.line_up.places().get(index).and_then(Option::as_ref);
+            if let (Some(place), Some(seat)) = (place, self.seats.get(index)) {
+                seat.counted.failed();
+                let name = place.app.name;
+                commands.warn(format!("{name}: failed, and is left out from now on: {reason}"));
+            }
+        }
     }
 }
 
@@ -413,17 +429,6 @@ fn call<T>(
             failures.fail(index, reason);
             None
         }
-    }
-}
-
-/// Tells the operator of the applications that failed since this was last looked at, on whichever
-/// worker.
-#[inline]
-fn tell_failures(failures: &Failures, counted: &[AppStats], commands: &mut Commands) {
-    while let Some(Failure { index, reason }) = failures.take_untold() {
-        counted[index].failed();
-        let name = failures.name(index);
-        commands.warn(format!("{name}: failed, and is left out from now on: {reason}"));
     }
 }
 

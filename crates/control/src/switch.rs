@@ -37,7 +37,29 @@ pub struct Switch {
     pub info: SwitchInfo,
     /// What is kept because of it.
     pub account: Account,
-    pub(crate) slots: Box<[Box<dyn Any + Send + Sync>]>,
+    pub(crate) slots: Box<[SwitchSlot]>,
+    /// The version of the line-up under which it joined.
+    pub(crate) since: u64,
+}
+
+/// What an application keeps on a switch.
+pub(crate) struct SwitchSlot {
+    /// The start of the application that made it; 0 where none did.
+    pub(crate) generation: u64,
+    pub(crate) value: Box<dyn Any + Send + Sync>,
+}
+
+impl Switch {
+    /// Whether the application in this place made its slot here, since this start of it.
+    pub(crate) fn has_slot(&self, index: usize, generation: u64) -> bool {
+        self.slots.get(index).is_some_and(|slot| slot.generation == generation)
+    }
+
+    /// The version of the line-up under which it joined: applications that were started later are
+    /// still to be told of it.
+    pub fn since(&self) -> u64 {
+        self.since
+    }
 }
 
 impl core::fmt::Debug for Switch {

@@ -16,6 +16,7 @@
 //! | `home` | claimant, on a move | all | it changes only with nothing in flight |
 //! | `joined`, `dpid` | claimant, once | all | set before another worker can find it |
 //! | `ports`, `shed` | claimant | handle | a lock each, rarely taken |
+//! | `greeted` | any worker | any worker | applications are told of a switch once |
 //! | `weight`, `queued_at`, `token`, `gone`, `stats` | one worker at a time | all | any recent value |
 //!
 //! Each of the first six has a file of its name in `conn/`, with its states and its model.
@@ -89,6 +90,8 @@ pub(crate) struct Conn<S> {
     token: AtomicU64,
     pub(crate) timer: ConnTimer,
     gone: AtomicBool,
+    /// The version of the line-up whose started applications were told of its switch last.
+    greeted: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -171,6 +174,7 @@ impl<S> Conn<S> {
             token: AtomicU64::new(u64::MAX),
             timer: ConnTimer::new(),
             gone: AtomicBool::new(false),
+            greeted: AtomicU64::new(0),
             state: Mutex::new(State::new(session)),
         };
         conn.claim.begin();
@@ -308,6 +312,17 @@ impl<S> Conn<S> {
     /// Whether it has ended: nothing can be sent to it.
     pub(crate) fn is_gone(&self) -> bool {
         self.gone.load(Ordering::Relaxed)
+    }
+
+    /// Whether the applications that were started with this version of the line-up are still to be
+    /// told of the switch; now they are.
+    pub(crate) fn greet(&self, version: u64) -> bool {
+        self.greeted.fetch_max(version, Ordering::Relaxed) < version
+    }
+
+    /// They were not told after all.
+    pub(crate) fn ungreet(&self) {
+        self.greeted.store(0, Ordering::Relaxed);
     }
 
     pub(crate) fn set_gone(&self) {

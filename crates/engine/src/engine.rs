@@ -13,7 +13,7 @@ use crate::clock::Clock;
 use crate::design::{Contradiction, Design, Knobs};
 use crate::handle::Handle;
 use crate::limits::{CONNECTIONS_MAX, DESCRIPTORS_SPARE, RECEIVE_BUFFER_OF_ALL};
-use crate::metrics::{AppsCounted, Snapshot, WorkerStats};
+use crate::metrics::{Snapshot, WorkerStats};
 use crate::net::Net;
 use crate::net::epoll::Epoll;
 use crate::net::tls::Identity;
@@ -26,7 +26,7 @@ mod listen;
 pub(crate) mod publisher;
 pub(crate) mod threads;
 
-use assemble::{WorkerBuilder, WorkerPlan};
+use assemble::WorkerPlan;
 use guard::guard;
 use listen::{Acceptor, listen};
 use threads::Threads;
@@ -156,7 +156,7 @@ impl Engine {
         let plan = WorkerPlan::of(&config.design, config.workers);
         let nets = (0..plan.threads).map(worker).collect::<Result<Vec<_>, _>>()?;
         let inboxes = nets.iter().map(|net| Inbox::new(net.bell())).collect();
-        let shared = plan.shared(config, inboxes, pipelines.world());
+        let shared = plan.shared(config, inboxes, &pipelines);
         let builders = plan.builders(config, &shared, nets, &pipelines, &event_sink);
         let stats: Vec<_> = builders.iter().map(|builder| Arc::clone(builder.stats())).collect();
         let mut engine = Engine {
@@ -167,8 +167,8 @@ impl Engine {
                 design: config.design,
                 shared: Arc::clone(&shared),
                 stats: stats.into(),
-                apps: AppsCounted::new(&pipelines, builders.iter().map(WorkerBuilder::counted)),
                 queues: pipelines.queues(),
+                changing: Arc::default(),
             },
             threads: Threads::default(),
         };

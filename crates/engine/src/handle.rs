@@ -11,8 +11,8 @@
 //! Counters are read while workers write them. Two small locks of a connection, around what was
 //! shed and around its ports, are held by a worker only while it sheds or while a port changes.
 
-use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use aldis_control::command::Failure;
@@ -29,7 +29,7 @@ use crate::command::reply_slot::ReplySlot;
 use crate::command::{awaits_reply, encode};
 use crate::design::{Design, Knobs};
 use crate::messages::QueuedCommand;
-use crate::metrics::{self, AppSnapshot, AppsCounted, Snapshot, WorkerStats, counted};
+use crate::metrics::{self, AppSnapshot, Snapshot, WorkerStats, counted};
 use crate::net::epoll::{Epoll, Stream};
 use crate::shared::Shared;
 use crate::shared::switch_map::MapEntry;
@@ -41,8 +41,9 @@ pub struct Handle {
     pub(crate) design: Design,
     pub(crate) shared: Arc<Shared<Epoll>>,
     pub(crate) stats: Arc<[Arc<WorkerStats>]>,
-    pub(crate) apps: AppsCounted,
     pub(crate) queues: Arc<Queues>,
+    /// Held while the line-up of the applications is changed.
+    pub(crate) changing: Arc<Mutex<()>>,
 }
 
 impl Handle {
@@ -53,12 +54,12 @@ impl Handle {
 
     /// All counters, now.
     pub fn snapshot(&self) -> Snapshot {
-        metrics::snapshot(self.now(), &self.stats, self.apps.read(), &self.shared)
+        metrics::snapshot(self.now(), &self.stats, &self.shared)
     }
 
     /// The counters of the applications, in their order.
     pub fn apps(&self) -> Vec<AppSnapshot> {
-        self.apps.read()
+        self.shared.line_up.counted()
     }
 
     /// The switches that are up, by datapath id.

@@ -40,9 +40,10 @@
 //! | `net/` | sockets: epoll, TLS |
 //! | `write/` | the write designs: when replies are sent |
 //! | `read/` | the read designs: which connection a worker serves next |
-//! | `shared/` | what all workers share: inboxes, switch map, registry, parking, the World |
+//! | `shared/` | what all workers share: inboxes, switch map, registry, parking, the World, the line-up |
 //! | `worker/` | the phases: read, chop, parse, batch, pipeline, outbox, write |
 //! | `metrics`, `handle` | counters; what the outside sees, reports, sets and commands |
+//! | `lifecycle` | applications that are started, stopped, added and removed meanwhile |
 //! | `engine/` | assembling and starting: workers, acceptor, publisher |
 //! | `sim/` | the same workers over simulated cores, or over sockets in memory |
 //!
@@ -56,6 +57,7 @@ mod conn;
 pub mod design;
 mod engine;
 mod handle;
+mod lifecycle;
 pub mod limits;
 mod messages;
 pub mod metrics;
@@ -71,4 +73,5 @@ mod write;
 pub use design::Design;
 pub use engine::{Config, Engine, Secure, StartError};
 pub use handle::Handle;
+pub use lifecycle::LifecycleError;
 pub use net::tls::Identity;

@@ -247,3 +247,6 @@ pub(crate) const TLS_WRITE: usize = 32 * 1024;
 /// Reads of so many bytes after another that may bring nothing for us. A handshake is some
 /// kilobytes.
 pub(crate) const TLS_READS_IN_VAIN: usize = 16;
+
+/// How long the workers may take to follow a change of the applications.
+pub const LINE_UP_WITHIN: Duration = Duration::from_secs(10);

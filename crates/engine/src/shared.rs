@@ -5,7 +5,8 @@ use std::ops::Range;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering, fence};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use aldis_control::World;
+use aldis_control::Pipelines;
+use aldis_control::pipeline::LineUp;
 use aldis_control::session::{self, Close};
 
 use crate::conn::{Conn, ConnId};
@@ -13,6 +14,7 @@ use crate::design::Knobs;
 use crate::net::Net;
 use crate::read::shared_queue::queue::BatchQueue;
 use crate::shared::inbox::Inbox;
+use crate::shared::line_up::LineUpCell;
 use crate::shared::parking::Parking;
 use crate::shared::switch_map::SwitchMap;
 use crate::shared::world::WorldCell;
@@ -20,6 +22,7 @@ use crate::sync::Lock;
 use crate::sync::versioned::Versioned;
 
 pub(crate) mod inbox;
+pub(crate) mod line_up;
 pub(crate) mod parking;
 pub(crate) mod registry;
 pub(crate) mod switch_map;
@@ -45,6 +48,8 @@ pub(crate) struct Shared<N: Net> {
     pub(crate) switches: Arc<SwitchMap<N::Socket>>,
     /// The World.
     pub(crate) world: Arc<WorldCell>,
+    /// Which applications run.
+    pub(crate) line_up: LineUpCell,
     next_id: AtomicU64,
     numbers: Mutex<Numbers>,
     knobs: Versioned<Knobs>,
@@ -70,14 +75,15 @@ impl<N: Net> Shared<N> {
         session: session::Config,
         batches: Arc<BatchQueue<N::Socket>>,
         knobs: Knobs,
-        world: Arc<World>,
+        pipelines: &Pipelines,
     ) -> Self {
         Shared {
             readers,
             workers,
             parking: Parking::new(inboxes.len()),
             switches: Arc::default(),
-            world: Arc::new(WorldCell::new(inboxes.len(), world)),
+            world: Arc::new(WorldCell::new(inboxes.len(), pipelines.world())),
+            line_up: LineUpCell::new(inboxes.len(), pipelines.line_up()),
             inboxes,
             connections: AtomicUsize::new(0),
             session: Arc::new(session),
@@ -144,6 +150,12 @@ impl<N: Net> Shared<N> {
     #[inline]
     pub(crate) fn changed_knobs(&self, seen: &mut u64) -> Option<Knobs> {
         self.knobs.follow(seen).then(|| self.knobs())
+    }
+
+    /// Every worker is to take this line-up, between two batches.
+    pub(crate) fn change_line_up(&self, line_up: LineUp) {
+        self.line_up.change(line_up);
+        self.inboxes.iter().for_each(Inbox::ring);
     }
 
     /// The connections, by id. Locked for a moment only: when one comes or goes, or gets a signal.

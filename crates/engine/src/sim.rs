@@ -29,7 +29,7 @@ use crate::engine::Config;
 use crate::engine::assemble::{Spawn, WorkerBuilder, WorkerPlan};
 use crate::engine::publisher::Publisher;
 use crate::messages::WorkerMessage;
-use crate::metrics::{self, AppsCounted};
+use crate::metrics;
 use crate::net::{Bell, Net, Readiness};
 use crate::read::Read;
 use crate::shared::Shared;
@@ -202,7 +202,6 @@ struct SimStage {
     world: Rc<RefCell<SimWorld>>,
     shared: Arc<Shared<Sim>>,
     actors: Vec<Actor>,
-    apps: AppsCounted,
     ends: Arc<EndedConnections>,
     /// The publisher, where an application publishes a part of the World. It makes its steps when a
     /// core does.
@@ -230,7 +229,7 @@ struct Actor {
 
 impl SimStage {
     /// All connect at the same moment.
-    fn set(plan: &SimPlan, pipelines: Pipelines<'_>) -> SimStage {
+    fn set(plan: &SimPlan, pipelines: Pipelines) -> SimStage {
         let config = Config {
             listen: vec![],
             workers: plan.workers,
@@ -248,11 +247,10 @@ impl SimStage {
         };
         let nets: Vec<Sim> = (0..workers.threads).map(net).collect();
         let inboxes = nets.iter().map(|net| Inbox::new(net.bell())).collect();
-        let shared = workers.shared(&config, inboxes, pipelines.world());
+        let shared = workers.shared(&config, inboxes, &pipelines);
         let ends = Arc::<EndedConnections>::default();
         let event_sink: Arc<dyn EventSink> = ends.clone();
         let builders = workers.builders(&config, &shared, nets, &pipelines, &event_sink);
-        let apps = AppsCounted::new(&pipelines, builders.iter().map(WorkerBuilder::counted));
         let actor = |(core, builder): (usize, WorkerBuilder<Sim>)| {
             let stats = Arc::clone(builder.stats());
             let worker = builder.build(Boxed);
@@ -267,14 +265,13 @@ impl SimStage {
             }
         };
         let actors = builders.into_iter().enumerate().map(actor).collect();
-        let acts = pipelines.starts_on(EventKind::Publication);
+        let acts = pipelines.line_up().may_start_on(EventKind::Publication);
         let publisher = Some(Publisher::new(pipelines.world_builder(), acts))
             .filter(|publisher| !publisher.is_idle());
         let stage = SimStage {
             world,
             shared,
             actors,
-            apps,
             ends,
             publisher,
             publishes_at: Time::START,
@@ -338,7 +335,7 @@ impl SimStage {
         let stats: Vec<_> = self.actors.iter().map(|actor| Arc::clone(&actor.stats)).collect();
         let world = self.world.borrow();
         let last = (0..stats.len()).map(|core| world.now(core)).max().unwrap_or(Time::START);
-        metrics::snapshot(last, &stats, self.apps.read(), &self.shared)
+        metrics::snapshot(last, &stats, &self.shared)
     }
 
     fn outcome(self, plan: &SimPlan) -> SimOutcome {

@@ -50,6 +50,7 @@ mod batch;
 mod chop;
 mod commands;
 mod home;
+mod line_up;
 mod outbox;
 mod parse;
 mod pipeline;
@@ -61,6 +62,7 @@ mod slab;
 mod write;
 
 use allowance::Allowance;
+use line_up::Greeting;
 use outbox::Span;
 use remote::RemoteWrites;
 use shedding::Shedder;
@@ -152,6 +154,12 @@ pub(crate) struct Worker<N: Net, R, W> {
     second_from: usize,
     /// The version of the knobs that it follows.
     knobs_version: u64,
+    /// The version of the line-up that it follows.
+    line_up_version: u64,
+    /// Of which switches applications are told that were started last.
+    greeting: Greeting,
+    /// Whether some are still to be told of.
+    greets: bool,
     /// Until here its time is accounted for.
     accounted: Time,
 }
@@ -205,7 +213,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         let per_read = design.batching == design::Batching::PerRead;
         let visit_bytes = visit_bytes(design.read_max.max(R::READ_AHEAD));
         let batch_bytes = visit_bytes + if per_read { 0 } else { BATCH_BYTES };
-        Worker {
+        let mut worker = Worker {
             index: parts.index,
             net: parts.net,
             read,
@@ -248,8 +256,13 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             next_second: Time::START + SECOND,
             second_from: usize::MAX,
             knobs_version: versioned::UNSEEN,
+            line_up_version: versioned::UNSEEN,
+            greeting: Greeting::default(),
+            greets: false,
             accounted: Time::START,
-        }
+        };
+        worker.follow_line_up();
+        worker
     }
 
     /// Does one thing. Says whether the next one waits.

@@ -8,6 +8,7 @@ use core::ops::{Deref, DerefMut};
 
 use crossbeam_queue::ArrayQueue;
 
+use crate::pipeline::LateSlots;
 use crate::switch::Switch;
 
 /// What an application keeps for each switch: `()`, [`Parallel`] or [`Exclusive`].
@@ -31,6 +32,11 @@ pub trait Slot: 'static {
         panic!("an application with a slot makes its state in init_switch")
     }
 
+    /// What lies on every switch, where there is nothing to make.
+    fn of_all() -> Option<&'static Self::Stored> {
+        None
+    }
+
     /// Puts the state where it lies.
     fn store(state: Self::State) -> Self::Stored;
 
@@ -46,6 +52,10 @@ impl Slot for () {
     const IS_EMPTY: bool = true;
 
     fn empty() {}
+
+    fn of_all() -> Option<&'static ()> {
+        Some(&())
+    }
 
     fn store((): ()) {}
 
@@ -144,19 +154,19 @@ impl<T> Drop for Held<'_, T> {
 #[derive(Debug)]
 pub struct Slots<'b, S> {
     switches: &'b [Arc<Switch>],
-    index: usize,
+    at: SlotsAt<'b>,
     slot: PhantomData<fn(S)>,
 }
 
 impl<'b, S: Slot> Slots<'b, S> {
-    pub(crate) fn new(switches: &'b [Arc<Switch>], index: usize) -> Self {
-        Slots { switches, index, slot: PhantomData }
+    pub(crate) fn new(switches: &'b [Arc<Switch>], at: SlotsAt<'b>) -> Self {
+        Slots { switches, at, slot: PhantomData }
     }
 
     /// The slot on the switch of a run ([`crate::batch::Run::switch`]), whatever kind it is.
     #[inline]
     pub fn state(&mut self, switch: usize) -> S::Ref<'_> {
-        S::borrow(stored::<S>(&self.switches[switch], self.index))
+        S::borrow(stored::<S>(&self.switches[switch], self.at))
     }
 }
 
@@ -172,7 +182,7 @@ impl<'b, T: Send + Sync + 'static> Slots<'b, Parallel<T>> {
     /// The slot on the switch of a run ([`crate::batch::Run::switch`]).
     #[inline]
     pub fn of(&self, switch: usize) -> &'b T {
-        stored::<Parallel<T>>(&self.switches[switch], self.index)
+        stored::<Parallel<T>>(&self.switches[switch], self.at)
     }
 }
 
@@ -184,10 +194,29 @@ impl<'b, T: Send + 'static> Slots<'b, Exclusive<T>> {
     }
 }
 
-/// The slot that the application in `index` keeps on `switch`.
+/// Where an application's slots are: its place among the slots of a switch; elsewhere those of
+/// switches that joined before the application was started.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SlotsAt<'l> {
+    pub(crate) index: usize,
+    /// The start of the application that made them.
+    pub(crate) generation: u64,
+    pub(crate) late: &'l LateSlots,
+}
+
+/// The slot that an application keeps on `switch`.
 #[inline]
-pub(crate) fn stored<S: Slot>(switch: &Switch, index: usize) -> &S::Stored {
-    switch.slots[index]
-        .downcast_ref()
-        .expect("the pipeline that made the slot is the one that reads it")
+pub(crate) fn stored<'s, S: Slot>(switch: &'s Switch, at: SlotsAt<'s>) -> &'s S::Stored {
+    match switch.slots.get(at.index) {
+        Some(slot) if slot.generation == at.generation => {
+            slot.value.downcast_ref().expect("the application that made the slot reads it")
+        }
+        _ => late::<S>(switch, at),
+    }
+}
+
+#[cold]
+fn late<'s, S: Slot>(switch: &'s Switch, at: SlotsAt<'s>) -> &'s S::Stored {
+    let made = || at.late.get(switch.info.dpid).and_then(|slot| slot.downcast_ref());
+    S::of_all().or_else(made).expect("slots are made before their application is called")
 }

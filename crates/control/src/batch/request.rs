@@ -160,7 +160,12 @@ mod tests {
                 tables: 1,
                 ports: vec![],
             };
-            Arc::new(Switch { info, account: crate::Account::default(), slots: Box::new([]) })
+            Arc::new(Switch {
+                info,
+                account: crate::Account::default(),
+                slots: Box::new([]),
+                since: 1,
+            })
         };
         let request = |frame_at, frame_len, buffer_id, stopped| RequestHeader {
             frame_at,

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use core::any::Any;
 
-use crate::app::{App, Event, EventCtx, Next, Slot, Slots, TickCtx, Timer, stored};
+use crate::app::{App, Event, EventCtx, Next, Slot, Slots, SlotsAt, TickCtx, Timer, stored};
 use crate::batch::Batch;
 use crate::limits::APP_COUNTS_MAX;
 use crate::output::{Commands, Output};
@@ -12,9 +12,9 @@ use crate::switch::{Switch, SwitchInfo};
 use crate::time::Time;
 use crate::world::{PartId, View, World};
 
-/// What happened, and where the application's slot is.
+/// What happened, and where.
+#[derive(Clone, Copy)]
 pub(super) struct EventAt<'e> {
-    pub(super) index: usize,
     pub(super) now: Time,
     pub(super) world: &'e World,
     pub(super) switch: &'e Switch,
@@ -26,8 +26,8 @@ pub(super) trait AnyApp: Send {
     fn counts(&self) -> &'static [&'static str];
     fn count(&self, own: &[Gauge]);
     fn init_switch(&mut self, now: Time, info: &SwitchInfo) -> Box<dyn Any + Send + Sync>;
-    fn packet_ins(&mut self, index: usize, batch: &mut Batch<'_>, out: &mut Output);
-    fn event(&mut self, what: EventAt<'_>, out: &mut Output) -> Next;
+    fn packet_ins(&mut self, slots: SlotsAt<'_>, batch: &mut Batch<'_>, out: &mut Output);
+    fn event(&mut self, slots: SlotsAt<'_>, what: EventAt<'_>, out: &mut Output) -> Next;
     fn timer(&self) -> Timer;
     fn tick(&mut self, now: Time, world: &World, commands: &mut Commands);
     fn published(&mut self, before: View<'_>, now: Time, after: &World, commands: &mut Commands);
@@ -51,15 +51,15 @@ impl<A: App> AnyApp for A {
         Box::new(A::Slot::store(App::init_switch(self, now, info)))
     }
 
-    fn packet_ins(&mut self, index: usize, batch: &mut Batch<'_>, out: &mut Output) {
-        let slots = Slots::new(batch.switches, index);
+    fn packet_ins(&mut self, slots: SlotsAt<'_>, batch: &mut Batch<'_>, out: &mut Output) {
+        let slots = Slots::new(batch.switches, slots);
         batch.world = batch.world.reading(A::READS);
         App::packet_ins(self, batch, slots, out);
     }
 
-    fn event(&mut self, what: EventAt<'_>, out: &mut Output) -> Next {
-        let EventAt { index, now, world, switch, event } = what;
-        let slot = A::Slot::borrow(stored::<A::Slot>(switch, index));
+    fn event(&mut self, slots: SlotsAt<'_>, what: EventAt<'_>, out: &mut Output) -> Next {
+        let EventAt { now, world, switch, event } = what;
+        let slot = A::Slot::borrow(stored::<A::Slot>(switch, slots));
         let world = View::of(world, A::READS);
         let ctx = EventCtx { now, switch: &switch.info, account: &switch.account, slot, world };
         App::event(self, ctx, event, out)

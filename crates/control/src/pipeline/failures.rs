@@ -1,20 +1,22 @@
 //! Applications that fail.
 //!
 //! A panic in an application is caught where a worker called it. What the application wrote in that
-//! call is forgotten, and it is called no more, on any worker. Neither are those that read what it
-//! publishes: for example, `route-flow` would go on installing paths to where the hosts were when
-//! `hosts` failed. The worker goes on with the others.
+//! call is forgotten, and it is called no more, on any worker, until it is started again. Neither
+//! are those that read what it publishes: for example, `route-flow` would go on installing paths to
+//! where the hosts were when `hosts` failed. The worker goes on with the others.
 
 use alloc::boxed::Box;
 use alloc::collections::BTreeSet;
 use alloc::format;
 use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_queue::ArrayQueue;
 
 use super::{AppNode, Graph};
+use crate::limits::APPS_MAX;
 
 /// Makes a call and catches its panic: what that said. This crate has no standard library, so its
 /// owner says how.
@@ -33,35 +35,49 @@ pub(super) struct Failure {
     pub(super) reason: String,
 }
 
-/// Which applications failed. Shared by all workers and the publishers.
+/// Which applications failed, by the number of their place. Shared by all workers and the
+/// publishers.
 #[derive(Debug)]
 pub(crate) struct Failures {
-    names: Box<[&'static str]>,
     failed: Box<[AtomicBool]>,
-    /// For each application, those that need what it publishes.
-    dependents: Box<[Box<[usize]>]>,
+    /// Why they did.
+    reasons: Box<[ArrayQueue<Arc<str>>]>,
+    at_start: Box<[AtStart]>,
     /// For each publisher, its application.
     owners: Box<[usize]>,
-    /// Those that were not told yet. Each fails once, so there is room.
+    publisher_failed: Box<[AtomicBool]>,
+    /// Those that were not told yet.
     untold: ArrayQueue<Failure>,
+}
+
+/// What an application had to do with others at the start. It does not change.
+#[derive(Debug)]
+struct AtStart {
+    name: &'static str,
+    publishes: Vec<&'static str>,
+    /// Those that need what it publishes.
+    dependents: Box<[usize]>,
 }
 
 impl Failures {
     /// Of the applications of a graph; none has failed.
     pub(super) fn of(graph: &Graph) -> Failures {
-        let count = graph.apps.len();
+        let owners = graph.parts.iter().filter_map(|part| position(graph, part.publisher));
+        let at_start = |(index, app): (usize, &AppNode)| AtStart {
+            name: app.name,
+            publishes: app.publishes.clone(),
+            dependents: dependents(graph, index),
+        };
+        let flags = |count| (0..count).map(|_| AtomicBool::new(false)).collect();
+        let apps_max = APPS_MAX.max(graph.apps.len());
         Failures {
-            names: graph.apps.iter().map(|app| app.name).collect(),
-            failed: (0..count).map(|_| AtomicBool::new(false)).collect(),
-            dependents: (0..count).map(|index| dependents(graph, index)).collect(),
-            owners: graph.parts.iter().filter_map(|part| position(graph, part.publisher)).collect(),
-            untold: ArrayQueue::new(count.max(1)),
+            failed: flags(apps_max),
+            reasons: (0..apps_max).map(|_| ArrayQueue::new(1)).collect(),
+            at_start: graph.apps.iter().enumerate().map(at_start).collect(),
+            owners: owners.collect(),
+            publisher_failed: flags(graph.parts.len()),
+            untold: ArrayQueue::new(apps_max),
         }
-    }
-
-    /// The name of an application.
-    pub(super) fn name(&self, index: usize) -> &'static str {
-        self.names[index]
     }
 
     /// Whether this application is left out.
@@ -70,28 +86,70 @@ impl Failures {
         self.failed[index].load(Ordering::Relaxed)
     }
 
+    /// Why this application failed, if it did.
+    pub(super) fn reason(&self, index: usize) -> Option<String> {
+        if !self.has_failed(index) {
+            return None;
+        }
+        // Another reader may have it in hand, for a moment.
+        let reason = self.reasons[index].pop();
+        let words = reason.as_deref().map_or_else(|| "it failed".into(), String::from);
+        reason.map(|reason| self.reasons[index].force_push(reason));
+        Some(words)
+    }
+
     /// The application failed, for this reason.
     #[cold]
     pub(super) fn fail(&self, index: usize, reason: String) {
         self.leave_out(index, reason);
-        for &dependent in &self.dependents[index] {
-            let reason = format!("it needs what {} publishes, which failed", self.names[index]);
+        for &dependent in self.dependents(index) {
+            let name = self.at_start[index].name;
+            let reason = format!("it needs what {name} publishes, which failed");
             self.leave_out(dependent, reason);
         }
     }
 
-    /// Whether the application of a publisher is left out.
+    /// That the application failed is forgotten, before it is started again. No worker calls it.
+    pub(super) fn forget(&self, index: usize) {
+        self.failed[index].store(false, Ordering::Relaxed);
+    }
+
+    /// The applications that need what this one publishes.
+    pub(super) fn dependents(&self, index: usize) -> &[usize] {
+        self.at_start.get(index).map_or(&[], |app| &*app.dependents)
+    }
+
+    /// Whether this application publishes a part of the World.
+    pub(super) fn publishes(&self, index: usize) -> bool {
+        self.owners.contains(&index)
+    }
+
+    /// The application that publishes this part, if one does.
+    pub(super) fn publisher_of(&self, part: &str) -> Option<usize> {
+        self.at_start.iter().position(|app| app.publishes.contains(&part))
+    }
+
+    /// Whether a publisher of this application failed.
+    pub(super) fn has_publisher_of_failed(&self, index: usize) -> bool {
+        let failed = self.publisher_failed.iter().map(|failed| failed.load(Ordering::Relaxed));
+        self.owners.iter().zip(failed).any(|(&owner, failed)| owner == index && failed)
+    }
+
+    /// Whether a publisher is left out: it failed, or its application did.
     pub(crate) fn has_publisher_failed(&self, place: usize) -> bool {
-        self.has_failed(self.owners[place])
+        let failed = self.publisher_failed[place].load(Ordering::Relaxed);
+        failed || self.has_failed(self.owners[place])
     }
 
     /// A publisher failed, for this reason, and with it its application.
     pub(crate) fn fail_publisher(&self, place: usize, reason: String) {
+        self.publisher_failed[place].store(true, Ordering::Relaxed);
         self.fail(self.owners[place], reason);
     }
 
     fn leave_out(&self, index: usize, reason: String) {
         if !self.failed[index].swap(true, Ordering::Relaxed) {
+            self.reasons[index].force_push(Arc::from(&*reason));
             let _ = self.untold.push(Failure { index, reason });
         }
     }

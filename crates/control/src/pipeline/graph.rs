@@ -5,9 +5,12 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
-use super::{AppEntry, AppSet, Orders};
+use super::app_set::{AppEntry, AppSet, Listed, Sequence};
 use crate::app::EventKind;
 use crate::world::{AnyPublisher, PartId};
+
+/// The places of the applications that see each kind of event, in order.
+pub(super) type Orders = [Box<[usize]>; EventKind::ALL.len()];
 
 type Makers = Vec<Box<dyn AnyPublisher>>;
 
@@ -143,6 +146,8 @@ pub struct Graph {
 pub struct AppNode {
     /// Its name.
     pub name: &'static str,
+    /// Whether it runs from the start.
+    pub runs: bool,
     /// The events that it starts on.
     pub starts: &'static [EventKind],
     /// The parts that it reads.
@@ -173,10 +178,10 @@ impl AppSet {
         let (orders, makers) = self.check()?;
         let sequence = |kind: EventKind| {
             let indices = orders[kind as usize].iter();
-            (kind, indices.map(|&index| self.apps[index].name).collect::<Vec<_>>())
+            (kind, indices.map(|&index| self.apps[index].app.name).collect::<Vec<_>>())
         };
         Ok(Graph {
-            apps: self.apps.iter().map(AppEntry::node).collect(),
+            apps: self.apps.iter().map(Listed::node).collect(),
             parts: makers.iter().map(|maker| self.part(maker.as_ref())).collect(),
             sequences: EventKind::ALL
                 .map(sequence)
@@ -188,8 +193,8 @@ impl AppSet {
 
     /// The order for each event, and the publishers in the order in which they work.
     pub(super) fn check(&self) -> Result<(Orders, Makers), AppSetError> {
-        for (index, app) in self.apps.iter().enumerate() {
-            if self.apps[..index].iter().any(|other| other.name == app.name) {
+        for (index, app) in self.entries().enumerate() {
+            if self.entries().take(index).any(|other| other.name == app.name) {
                 return Err(AppSetError::Twice(app.name));
             }
         }
@@ -197,46 +202,32 @@ impl AppSet {
     }
 
     fn orders(&self) -> Result<Orders, AppSetError> {
+        let runs = |at: &usize| self.apps[*at].runs;
         let usual = |kind: EventKind| {
-            let starts =
-                |(index, app): (usize, &AppEntry)| app.starts.contains(&kind).then_some(index);
-            self.apps.iter().enumerate().filter_map(starts).collect()
+            let starts = |(at, app): (usize, &AppEntry)| app.starts.contains(&kind).then_some(at);
+            self.entries().enumerate().filter_map(starts).filter(runs).collect()
         };
         let mut orders = EventKind::ALL.map(usual);
+        let all: Vec<_> = self.entries().enumerate().collect();
         for (at, sequence) in self.sequences.iter().enumerate() {
             if self.sequences[..at].iter().any(|other| other.kind == sequence.kind) {
                 return Err(AppSetError::Ordered { sequence: at, kind: sequence.kind });
             }
-            orders[sequence.kind as usize] = self.order(at)?;
+            let order = order_of(&all, at, sequence)?;
+            orders[sequence.kind as usize] = order.into_iter().filter(runs).collect();
         }
         Ok(orders)
     }
 
-    /// The places that a sequence names.
-    fn order(&self, sequence: usize) -> Result<Box<[usize]>, AppSetError> {
-        let kind = self.sequences[sequence].kind;
-        let mut order = Vec::new();
-        for app in &self.sequences[sequence].apps {
-            let Some(index) = self.apps.iter().position(|there| there.name == *app) else {
-                let known = self.names().collect();
-                return Err(AppSetError::Unknown { sequence, app: app.clone(), known });
-            };
-            let AppEntry { name, starts, .. } = self.apps[index];
-            if !starts.contains(&kind) {
-                return Err(AppSetError::Deaf { sequence, app: name, kind, starts });
-            }
-            if order.contains(&index) {
-                return Err(AppSetError::Repeated { sequence, app: name });
-            }
-            order.push(index);
-        }
-        Ok(order.into())
+    /// The applications that run, which publish and read.
+    fn runs(&self) -> impl Iterator<Item = &AppEntry> {
+        self.apps.iter().filter(|listed| listed.runs).map(|listed| &*listed.app)
     }
 
     /// All publishers, each behind those whose parts it reads.
     fn makers(&self) -> Result<Makers, AppSetError> {
         let mut makers: Vec<(&'static str, Box<dyn AnyPublisher>)> = Vec::new();
-        for app in &self.apps {
+        for app in self.runs() {
             for maker in (app.publishers)().0 {
                 let rival = makers.iter().find(|(_, other)| other.part() == maker.part());
                 if let Some((other, _)) = rival {
@@ -249,7 +240,7 @@ impl AppSet {
             }
         }
         let reads = makers.iter().map(|(app, maker)| (*app, maker.reads()));
-        let reads = self.apps.iter().map(|app| (app.name, app.reads)).chain(reads);
+        let reads = self.runs().map(|app| (app.name, app.reads)).chain(reads);
         for (app, part) in reads.flat_map(|(app, reads)| reads.iter().map(move |part| (app, *part)))
         {
             if !makers.iter().any(|(_, maker)| maker.part() == part) {
@@ -264,23 +255,50 @@ impl AppSet {
         let publishes = |app: &&AppEntry| (app.publishers)().0.iter().any(|it| it.part() == id);
         PartNode {
             name: id.name,
-            publisher: self.apps.iter().find(publishes).map_or("", |app| app.name),
+            publisher: self.runs().find(publishes).map_or("", |app| app.name),
             made_of: names(maker.reads()),
         }
     }
 }
 
-impl AppEntry {
+impl Listed {
     fn node(&self) -> AppNode {
-        let publishers = (self.publishers)().0;
+        let publishers = (self.app.publishers)().0;
         AppNode {
-            name: self.name,
-            starts: self.starts,
-            reads: names(self.reads),
+            name: self.app.name,
+            runs: self.runs,
+            starts: self.app.starts,
+            reads: names(self.app.reads),
             publishes: publishers.iter().map(|maker| maker.part().name).collect(),
-            exclusive: self.exclusive,
+            exclusive: self.app.exclusive,
         }
     }
+}
+
+/// The places that a sequence names, the one of this number among all. `all` are the applications,
+/// each with its place.
+pub(super) fn order_of(
+    all: &[(usize, &AppEntry)],
+    number: usize,
+    sequence: &Sequence,
+) -> Result<Vec<usize>, AppSetError> {
+    let (kind, sequence, names) = (sequence.kind, number, &sequence.apps);
+    let mut order = Vec::new();
+    for name in names {
+        let Some((at, app)) = all.iter().find(|(_, app)| app.name == *name) else {
+            let known = all.iter().map(|(_, app)| app.name).collect();
+            return Err(AppSetError::Unknown { sequence, app: name.clone(), known });
+        };
+        let AppEntry { name, starts, .. } = **app;
+        if !starts.contains(&kind) {
+            return Err(AppSetError::Deaf { sequence, app: name, kind, starts });
+        }
+        if order.contains(at) {
+            return Err(AppSetError::Repeated { sequence, app: name });
+        }
+        order.push(*at);
+    }
+    Ok(order)
 }
 
 fn names(parts: &[PartId]) -> Vec<&'static str> {

@@ -1,14 +1,14 @@
 use alloc::collections::BTreeMap;
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::time::Duration;
 
 use super::*;
-use crate::app::{EventCtx, Exclusive, Slots, State, TickCtx};
+use crate::app::{App, EventCtx, Exclusive, Slots, State, TickCtx};
 use crate::batch::{Request, RequestHeader};
 use crate::stats::{AppSnapshot, Gauge};
-use crate::world::{Part, PartId, PublishCtx, Publisher};
+use crate::world::{Part, PartId, PublishCtx, Publisher, Publishers};
 use aldis_wire::{DatapathId, Version};
 
 /// Declares a part and its publisher, which is made of others and never changes.
@@ -93,10 +93,9 @@ fn what_each_application_does_is_counted_over_all_workers() {
         for event in events {
             pipeline.event(Time::START, &pipelines.world(), &switch, event, &mut out);
         }
-        counted.push(Arc::clone(pipeline.counted()));
+        counted.push(pipeline.counted());
     }
-    let names: Vec<_> = pipelines.names().collect();
-    let all = AppSnapshot::all(&names, &counted);
+    let all = AppSnapshot::all(&pipelines.line_up(), &counted);
     let numbers = |numbers: [(&'static str, u64); 2]| BTreeMap::from(numbers);
     assert_eq!(all[0].events, numbers([("up", 1), ("second", 2)]));
     assert_eq!((all[0].app, all[0].bytes_out, all[0].own.len()), ("topology", 3 * 8, 0));
@@ -174,8 +173,7 @@ fn an_application_that_panics_is_left_out_with_those_that_need_it_and_the_others
     other.event(Time::START, &world, &switch, &Event::Up, &mut out);
     assert_eq!(out.bytes(), b"");
     assert_eq!(out.commands().take_warnings().count(), 0);
-    let names: Vec<_> = pipelines.names().collect();
-    let all = AppSnapshot::all(&names, &[Arc::clone(one.counted()), Arc::clone(other.counted())]);
+    let all = AppSnapshot::all(&pipelines.line_up(), &[one.counted(), other.counted()]);
     let failed: Vec<_> = all.iter().filter(|app| app.failed).map(|app| app.app).collect();
     assert_eq!(failed, ["fragile", "routing", "walks"]);
 }
@@ -223,7 +221,7 @@ fn an_application_that_panics_when_its_time_comes_ticks_no_more_and_counts_nothi
     assert!(out.commands().is_empty() && pipeline.next_tick() == Time::NEVER);
     let told: Vec<_> = out.commands().take_warnings().collect();
     assert_eq!(told, ["late: failed, and is left out from now on: too late"]);
-    let all = AppSnapshot::all(&["late"], &[Arc::clone(pipeline.counted())]);
+    let all = AppSnapshot::all(&pipelines.line_up(), &[pipeline.counted()]);
     assert!(all[0].failed && all[0].events.is_empty() && all[0].bytes_out == 0);
 }
 

@@ -1,11 +1,14 @@
 //! What one worker counts of one application, from its start. The worker alone writes it.
 
 use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::sync::Arc;
 use alloc::vec::Vec;
 
 use super::{Counter, Gauge};
 use crate::app::EventKind;
 use crate::limits::APP_COUNTS_MAX;
+use crate::pipeline::{AppState, LineUp};
 
 /// What one application did on one worker, on cache lines of its own. It is added to once a batch
 /// or once an event, and never once a request.
@@ -53,8 +56,14 @@ impl AppStats {
 pub struct AppSnapshot {
     /// Its name.
     pub app: &'static str,
+    /// What it does: `running`, `stopped`, `waiting` or `failed` ([`AppState`]).
+    pub state: &'static str,
+    /// Why it does not run, where there is more to say than that it was stopped.
+    pub reason: Option<String>,
     /// Whether it failed, and is left out since then.
     pub failed: bool,
+    /// How often it failed since the start.
+    pub failures: u64,
     /// Events that it was handed, by their kind ([`EventKind::name`]), those among them that an
     /// application before it had stopped; of flow requests each counts. Kinds that did not come yet
     /// are not there.
@@ -66,15 +75,17 @@ pub struct AppSnapshot {
 }
 
 impl AppSnapshot {
-    /// Adds up what the workers count. They were given the same applications in the same order.
-    pub fn all(names: &[&'static str], workers: &[impl AsRef<[AppStats]>]) -> Vec<AppSnapshot> {
-        let of = |(place, app): (usize, &&'static str)| {
-            let mut all = AppSnapshot { app, ..AppSnapshot::default() };
-            let stats = workers.iter().filter_map(|worker| worker.as_ref().get(place));
+    /// Adds up what the workers count of the applications of a line-up.
+    pub fn all(line_up: &LineUp, workers: &[Vec<Arc<AppStats>>]) -> Vec<AppSnapshot> {
+        let of = |(place, app, state): (usize, &'static str, AppState)| {
+            let failed = matches!(state, AppState::Failed(_));
+            let (state, reason) = (state.name(), state.reason());
+            let mut all = AppSnapshot { app, failed, state, reason, ..AppSnapshot::default() };
+            let stats = workers.iter().filter_map(|worker| worker.get(place));
             stats.for_each(|stats| all.add(stats));
             all
         };
-        names.iter().enumerate().map(of).collect()
+        line_up.apps().map(of).collect()
     }
 
     fn add(&mut self, stats: &AppStats) {
@@ -84,7 +95,7 @@ impl AppSnapshot {
                 *self.events.entry(kind.name()).or_default() += count;
             }
         }
-        self.failed |= stats.failed.get() > 0;
+        self.failures += stats.failed.get();
         self.bytes_out += stats.bytes_out.get();
         for (name, level) in stats.names.iter().zip(stats.own()) {
             *self.own.entry(*name).or_default() += level.get();

@@ -6,9 +6,8 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use aldis_control::Pipelines;
 use aldis_control::controller_event::EventSink;
-use aldis_control::stats::AppStats;
-use aldis_control::{Pipelines, World};
 
 use super::Config;
 use crate::conn::Conn;
@@ -78,7 +77,7 @@ impl WorkerPlan {
         &self,
         config: &Config,
         inboxes: Box<[Inbox<N>]>,
-        world: Arc<World>,
+        pipelines: &Pipelines,
     ) -> Arc<Shared<N>> {
         let Config { design, knobs, session, .. } = config;
         let knobs = knobs.clone().over(design);
@@ -86,7 +85,8 @@ impl WorkerPlan {
         let per_switch = matches!(design.read, design::Read::SharedQueue { per_switch: true, .. });
         let batches = Arc::new(BatchQueue::new(prt, per_switch));
         let (readers, answerers) = (self.readers, self.answerers());
-        Arc::new(Shared::new(inboxes, readers, answerers, session.clone(), batches, knobs, world))
+        let session = session.clone();
+        Arc::new(Shared::new(inboxes, readers, answerers, session, batches, knobs, pipelines))
     }
 
     /// A builder for each worker.
@@ -95,7 +95,7 @@ impl WorkerPlan {
         config: &Config,
         shared: &Arc<Shared<N>>,
         nets: Vec<N>,
-        pipelines: &Pipelines<'_>,
+        pipelines: &Pipelines,
         event_sink: &Arc<dyn EventSink>,
     ) -> Vec<WorkerBuilder<N>> {
         let registry = Arc::new(Registry::default());
@@ -172,11 +172,6 @@ impl<N: Net> WorkerBuilder<N> {
     /// The counters of the worker.
     pub(crate) fn stats(&self) -> &Arc<WorkerStats> {
         &self.parts.stats
-    }
-
-    /// Its counters of the applications.
-    pub(crate) fn counted(&self) -> Arc<[AppStats]> {
-        Arc::clone(self.parts.pipeline.counted())
     }
 
     /// Makes the worker.

@@ -61,11 +61,11 @@ impl Threads {
     /// What the kernel says.
     pub(crate) fn start_publisher<N: Net + 'static>(
         &mut self,
-        pipelines: Pipelines<'_>,
+        pipelines: Pipelines,
         clock: Clock,
         shared: &Arc<Shared<N>>,
     ) -> io::Result<()> {
-        let acts = pipelines.starts_on(EventKind::Publication);
+        let acts = pipelines.line_up().may_start_on(EventKind::Publication);
         let publisher = Publisher::new(pipelines.world_builder(), acts);
         if publisher.is_idle() {
             return Ok(());

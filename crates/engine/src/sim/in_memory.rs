@@ -22,11 +22,11 @@ use aldis_control::{AppSet, Time, session};
 use crate::clock::Clock;
 use crate::conn::claim::Events;
 use crate::design::{Design, Knobs};
-use crate::engine::assemble::{WorkerBuilder, WorkerPlan};
+use crate::engine::assemble::WorkerPlan;
 use crate::engine::threads::Threads;
 use crate::engine::{Config, StartError};
 use crate::messages::WorkerMessage;
-use crate::metrics::{self, AppsCounted, Snapshot, WorkerStats};
+use crate::metrics::{self, Snapshot, WorkerStats};
 use crate::net::{Bell, Net, Readiness};
 use crate::shared::Shared;
 use crate::shared::inbox::Inbox;
@@ -63,7 +63,6 @@ pub struct InMemory {
     shared: Arc<Shared<MemoryNet>>,
     switches: Vec<Arc<MemorySwitch>>,
     stats: Vec<Arc<WorkerStats>>,
-    apps: AppsCounted,
     threads: Threads,
 }
 
@@ -89,7 +88,7 @@ impl InMemory {
             .map(|_| MemoryNet { clock, post: WakeReason::default() })
             .collect();
         let inboxes = nets.iter().map(|net| Inbox::new(net.bell())).collect();
-        let shared = worker_plan.shared(&config, inboxes, program.world());
+        let shared = worker_plan.shared(&config, inboxes, &program);
         let event_sink: Arc<dyn EventSink> = Arc::new(Unheard);
         let builders = worker_plan.builders(&config, &shared, nets, &program, &event_sink);
         let script = Arc::new(MemoryScript::new(plan.hosts));
@@ -101,7 +100,6 @@ impl InMemory {
             shared,
             switches: (1..=plan.switches as u64).map(switch).collect(),
             stats: builders.iter().map(|seat| Arc::clone(seat.stats())).collect(),
-            apps: AppsCounted::new(&program, builders.iter().map(WorkerBuilder::counted)),
             threads: Threads::default(),
         };
         in_memory.connect();
@@ -143,7 +141,7 @@ impl InMemory {
 
     /// Everything that is counted, now.
     pub fn snapshot(&self) -> Snapshot {
-        metrics::snapshot(self.clock.now(), &self.stats, self.apps.read(), &self.shared)
+        metrics::snapshot(self.clock.now(), &self.stats, &self.shared)
     }
 
     /// Ends every thread.

@@ -49,6 +49,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         self.send_commands();
         self.fire_timers(is_quiet);
         self.follow_knobs();
+        self.follow_line_up();
         self.read.tick(self.now, &mut self.signals);
         self.deliver_signals();
     }
@@ -69,7 +70,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
 
     pub(super) fn next_timer(&self) -> Time {
         let first = self.timers.peek().map_or(Time::NEVER, |Reverse((at, _))| *at);
-        if self.second_from < self.conns.slots() {
+        if self.greets || self.second_from < self.conns.slots() {
             return Time::START;
         }
         let first = first.min(self.pipeline.next_tick()).min(self.next_deadline());
@@ -257,6 +258,8 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             Ok(()) => {
                 let state = conn.state();
                 self.release(conn, state, 1);
+                // The home before may not have come to it.
+                self.greets |= !self.greet_apps(conn);
             }
             Err(why) => self.end(conn, why),
         }

@@ -23,10 +23,20 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// event has to be told again.
     #[must_use]
     pub(super) fn tell(&mut self, conn: &Conn<N::Socket>, event: &Event) -> Option<bool> {
+        self.tell_by(conn, |worker| worker.event(conn, event))
+    }
+
+    /// The same for what `tell` has the applications run over.
+    #[must_use]
+    pub(super) fn tell_by(
+        &mut self,
+        conn: &Conn<N::Socket>,
+        tell: impl FnOnce(&mut Self),
+    ) -> Option<bool> {
         if conn.switch_lock().is_some_and(|lock| !lock.try_lock()) {
             return None;
         }
-        self.event(conn, event);
+        tell(self);
         // Where nothing was sent, the connection is not queued, though it may be one that does not
         // read.
         let flushed = match self.output.bytes() {

@@ -1,0 +1,88 @@
+//! The line-up: the worker takes it between two batches, and tells applications that were started
+//! of the switches that are there already.
+
+use std::sync::Arc;
+
+use super::Worker;
+use crate::conn::Conn;
+use crate::limits::TOLD_PER_POLL;
+use crate::net::Net;
+use crate::read::Read;
+use crate::write::Write;
+
+/// Applications are told of the switches of a worker that joined before they were started: of a few
+/// at each poll, so that no request waits for all of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Greeting {
+    /// The applications: those that run since this version of the line-up or a later one.
+    since: u64,
+    /// The switches: those that joined before this version.
+    version: u64,
+    /// The slot of the next connection.
+    from: usize,
+}
+
+impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+    /// Takes the newest line-up, where there is another than before. Between two batches.
+    #[inline]
+    pub(super) fn follow_line_up(&mut self) {
+        if let Some(line_up) = self.shared.line_up.changed(&mut self.line_up_version) {
+            self.finish_batch();
+            let (version, started) = (line_up.version(), line_up.started_in());
+            self.pipeline.take(line_up);
+            self.shared.line_up.count(self.index, self.pipeline.counted());
+            if let Some(since) = started {
+                self.greeting = Greeting { since, version, from: 0 };
+                self.greets = true;
+            }
+            if !self.greets {
+                self.shared.line_up.set_taken(self.index, version);
+            }
+        }
+        if self.greets {
+            self.greet_some();
+        }
+    }
+
+    /// Tells applications of the next switches.
+    #[cold]
+    fn greet_some(&mut self) {
+        let from = self.greeting.from;
+        let conns = self.conns.range(from, from + TOLD_PER_POLL);
+        let conns: Vec<_> = conns.map(Arc::clone).collect();
+        // Where another worker holds the switch lock, all of them again at the next poll: those
+        // that were told are passed over.
+        if conns.iter().all(|conn| self.greet_apps(conn)) {
+            self.greeting.from += TOLD_PER_POLL;
+        }
+        if self.greeting.from >= self.conns.slots() {
+            self.greets = false;
+            self.shared.line_up.set_taken(self.index, self.pipeline.line_up().version());
+        }
+        self.poll_at = self.now;
+    }
+
+    /// Tells applications of the switch of a connection, unless they know it. Returns whether that
+    /// is done.
+    pub(super) fn greet_apps(&mut self, conn: &Arc<Conn<N::Socket>>) -> bool {
+        let Greeting { since, version, .. } = self.greeting;
+        let Some(switch) = conn.main_of().filter(|_| !conn.is_gone()) else { return true };
+        if switch.since() >= version || !conn.greet(version) {
+            return true;
+        }
+        self.finish_batch();
+        let told = self.tell_by(conn, |worker| {
+            worker.enter_world();
+            let Worker { pipeline, world, output, now, .. } = worker;
+            pipeline.greet(*now, world, (switch, since), output);
+        });
+        match told {
+            Some(false) => {}
+            Some(true) => self.queue(Arc::clone(conn)),
+            None => conn.ungreet(),
+        }
+        self.send();
+        self.deliver_signals();
+        told.is_some()
+    }
+}
