@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use aldis::Controller;
 use aldis::app_registry::{AppName, BUILT_IN};
-use aldis_http::api::apps::{Apps, Counted};
+use aldis_http::api::apps::{App, AppState, Apps, Counted};
 use serde_json::{Value, json};
 
 use crate::client;
@@ -64,7 +64,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
 fn in_words(apps: &Apps) -> String {
     let mut lines = vec!["applications (* run here)".to_owned()];
     for known in BUILT_IN {
-        let runs = apps.apps.iter().any(|app| app.name == known.name);
+        let runs = |app: &App| app.name == known.name && app.state == AppState::Running;
+        let runs = apps.apps.iter().any(runs);
         let mark = if runs { '*' } else { ' ' };
         lines.push(format!("{mark} {:<18} {}", known.name, known.says));
     }
@@ -76,11 +77,15 @@ fn in_words(apps: &Apps) -> String {
 /// What runs, a line each.
 fn running(apps: &Apps) -> Vec<String> {
     let mut lines = vec!["what runs".to_owned()];
-    for app in &apps.apps {
+    for app in apps.apps.iter().filter(|app| is_told(app)) {
         let kind = if app.exclusive { "alone with a switch" } else { "parallel" };
-        let failed = app.counted.as_ref().is_some_and(|counted| counted.failed);
-        let failed = if failed { ", failed and left out" } else { "" };
-        lines.push(format!("  {:<18} {kind}{failed}", app.name));
+        let state = match (app.state, &app.reason) {
+            (AppState::Failed, Some(reason)) => format!(", failed and left out: {reason}"),
+            (AppState::Failed, None) => ", failed and left out".to_owned(),
+            (AppState::Stopped | AppState::Waiting, _) => ", stopped".to_owned(),
+            (AppState::Running, _) => String::new(),
+        };
+        lines.push(format!("  {:<18} {kind}{state}", app.name));
         lines.push(format!("    starts on        {}", list(&app.starts_on)));
         lines.push(format!("    reads            {}", list(&app.reads)));
         lines.push(format!("    publishes        {}", list(&app.publishes)));
@@ -101,6 +106,12 @@ fn running(apps: &Apps) -> Vec<String> {
         lines.push(format!("  {:<18} by {}{made_of}", part.name, part.publisher));
     }
     lines
+}
+
+/// Whether an application runs, or did: those that could be started are listed above.
+fn is_told(app: &App) -> bool {
+    let did = app.counted.as_ref().is_some_and(|counted| !counted.events.is_empty());
+    app.state != AppState::Stopped || did
 }
 
 /// What an application did, a line for each sort of number.

@@ -5,6 +5,7 @@
 //! `docs/http.md` describes; nothing here knows more of a controller than any script can.
 
 pub(crate) mod acl;
+pub(crate) mod app;
 pub(crate) mod apps;
 mod connection;
 mod each;

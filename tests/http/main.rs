@@ -8,6 +8,7 @@ mod found;
 mod greedy;
 mod hostile;
 mod kept;
+mod lifecycle;
 mod locked;
 mod paths;
 mod ports;

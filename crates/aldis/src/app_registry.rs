@@ -148,6 +148,20 @@ const DEFAULTS: [&str; 9] = [
     Spanning::NAME,
 ];
 
+/// Those that can be started while the controller runs, though the configuration does not name
+/// them: they publish no part of the World. Each with the application without which it cannot run.
+const STARTABLE: [(&str, Option<&str>); 5] = [
+    (ArpProxy::NAME, Some(HostTracker::NAME)),
+    (NdProxy::NAME, Some(HostTracker::NAME)),
+    (DhcpProxy::NAME, Some(HostTracker::NAME)),
+    (LearningSwitch::NAME, None),
+    (Hub::NAME, None),
+];
+
+/// What is started later comes in front of these, which answer whatever they see.
+pub(crate) const ANSWER_ALL: [&str; 4] =
+    [RouteFlow::NAME, LearningSwitch::NAME, Hub::NAME, Spanning::NAME];
+
 /// Those that make flows which may stay for ever.
 const MAKE_FLOWS: [&str; 5] =
     [Acl::NAME, StaticFlows::NAME, Topology::NAME, LearningSwitch::NAME, RouteFlow::NAME];
@@ -235,6 +249,19 @@ impl AppRegistry {
             names.join(", ")
         ))
     }
+}
+
+/// With those that can be started while the controller runs, beside those that run from its start.
+pub(crate) fn with_startable(app_set: AppSet, config: &Config) -> AppSet {
+    let startable = |known: &&BuiltIn| {
+        let is_there = |needed: &str| app_set.names().any(|name| name == needed);
+        let found = STARTABLE.iter().find(|(name, _)| *name == known.name);
+        let fits = found.is_some_and(|(_, needs)| needs.is_none_or(is_there));
+        fits && !is_there(known.name)
+    };
+    let idle: Vec<_> = BUILT_IN.iter().filter(startable).collect();
+    let add = |app_set, known: &BuiltIn| (known.add)(app_set, config).idle(&ANSWER_ALL);
+    idle.into_iter().fold(app_set, add)
 }
 
 impl fmt::Debug for Added {

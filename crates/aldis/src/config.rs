@@ -46,7 +46,7 @@ use location::{explain, line_at};
 use value::Within;
 pub(crate) use value::{LogFormat, LogLevel, Workers};
 
-use crate::app_registry::{AppName, AppRegistry, without_leftovers};
+use crate::app_registry::{AppName, AppRegistry, with_startable, without_leftovers};
 #[cfg(feature = "http")]
 use crate::http::Section;
 use crate::knobs::{KnobsError, LIVE, RunKnobs, Setting};
@@ -299,6 +299,7 @@ impl Config {
             app_set = added.map_err(|why| location() + &why)?;
         }
         let app_set = without_leftovers(app_set, self.apps());
+        let app_set = with_startable(app_set, self);
         let sequences = self.sequences.iter().map(sequence::ToldSequence::sequence);
         let of_author = self.registry.sequences().filter(|_| self.apps.is_none());
         let sequences = sequences.chain(of_author);

@@ -9,13 +9,15 @@ use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use aldis_control::app::UnknownEvent;
 use aldis_control::command::Failure;
 use aldis_control::controller_event::{ControllerEvent, EventSink};
+use aldis_control::pipeline::LineUpError;
 use aldis_control::stats::Snapshot;
 use aldis_control::switch::Seen;
 use aldis_control::{Time, World};
-use aldis_engine::{Engine, Handle};
-use aldis_http::api::apps::Apps;
+use aldis_engine::{Engine, Handle, LifecycleError};
+use aldis_http::api::apps::{Apps, NotChanged};
 use aldis_http::api::weights::Design;
 use aldis_http::events::{EventReceiver, EventSender};
 use aldis_http::{Access, BindError, Commanded, Controller, HttpServer, Listening};
@@ -30,6 +32,7 @@ use crate::Refused as Why;
 use crate::address::read;
 
 use crate::admin::Admin;
+use crate::app_registry::BUILT_IN;
 use crate::give_back::resident;
 use crate::room::limit_here;
 use crate::settings::Settings;
@@ -226,8 +229,23 @@ impl Controller for EngineView {
     }
 
     fn apps(&self) -> Apps {
-        let world = self.engine.world();
-        views::counted(self.apps.clone(), self.engine.apps(), &world)
+        let engine = &self.engine;
+        views::running(&self.apps, &engine.line_up(), engine.apps(), &engine.world())
+    }
+
+    fn start_app(&self, name: &str) -> Result<(), NotChanged> {
+        self.engine.start_app(name).map_err(not_changed)
+    }
+
+    fn stop_app(&self, name: &str) -> Result<(), NotChanged> {
+        self.engine.stop_app(name).map_err(not_changed)
+    }
+
+    fn order_apps(&self, event: &str, apps: Vec<String>) -> Result<(), NotChanged> {
+        let kind = event
+            .parse()
+            .map_err(|unknown: UnknownEvent| NotChanged::Unknown(unknown.to_string()))?;
+        self.engine.order_apps(kind, apps).map_err(not_changed)
     }
 
     fn design(&self) -> Design {
@@ -240,6 +258,24 @@ impl Controller for EngineView {
 
     fn command(&self, to: DatapathId, messages: Vec<Message>, within: Duration) -> Commanded {
         Box::pin(self.engine.command(to, &messages, within))
+    }
+}
+
+/// Why the applications are as they were.
+fn not_changed(why: LifecycleError) -> NotChanged {
+    match &why {
+        LifecycleError::LineUp(LineUpError::Unknown { app, .. }) => {
+            let known = BUILT_IN.iter().any(|known| known.name == app);
+            NotChanged::Unknown(match known {
+                false => why.to_string(),
+                true => format!(
+                    "the application \"{app}\" is not among those of this controller: add it to \
+                     its configuration, or to --apps, and restart"
+                ),
+            })
+        }
+        LifecycleError::LineUp(_) => NotChanged::Refused(why.to_string()),
+        LifecycleError::Late { .. } => NotChanged::Late(why.to_string()),
     }
 }
 

@@ -21,7 +21,8 @@ impl App for Hub {
         if let Some(packet) = request.packet() {
             out.answer(request, packet.actions([Action::output(PortNo::FLOOD)]));
         }
-        Next::Continue
+        // Nothing is left to be answered: a later application would send the packet twice.
+        Next::Stop
     }
 }
 

@@ -55,14 +55,17 @@ pub(crate) async fn set<T: Send + 'static>(
     change: impl FnOnce(&dyn ConfigStore) -> Result<T, SetError> + Send + 'static,
 ) -> Result<T, Problem> {
     let store: Arc<dyn ConfigStore> = Arc::clone(&shared.config_store);
-    let done = tokio::task::spawn_blocking(move || change(&*store)).await;
-    match done {
-        Ok(done) => done.map_err(|refused| not_set(&refused)),
-        Err(_) => {
-            let detail = "what became of this is not known: read it again";
-            Err(Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "unknown-outcome", detail))
-        }
-    }
+    blocking(move || change(&*store)).await?.map_err(|refused| not_set(&refused))
+}
+
+/// Does what waits on another thread than the one that serves.
+async fn blocking<T: Send + 'static>(
+    what: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Problem> {
+    tokio::task::spawn_blocking(what).await.map_err(|_| {
+        let detail = "what became of this is not known: read it again";
+        Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "unknown-outcome", detail)
+    })
 }
 
 /// Why something was not set.

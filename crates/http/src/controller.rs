@@ -16,14 +16,15 @@ use aldis_control::{Time, World};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{Message, PortStats};
 
-use crate::api::apps::Apps;
+use crate::api::apps::{Apps, NotChanged};
 use crate::api::weights::Design;
 
 /// What will have become of a command.
 pub type Commanded = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 
-/// A controller, as it is seen from outside. Everything but a command is answered at once, from
-/// what is published anyway: no worker waits for a request over HTTP.
+/// A controller, as it is seen from outside. Everything but a command and a change of the
+/// applications is answered at once, from what is published anyway: no worker waits for a request
+/// over HTTP.
 pub trait Controller: Send + Sync + 'static {
     /// The time of its clock.
     fn now(&self) -> Time;
@@ -40,8 +41,27 @@ pub trait Controller: Send + Sync + 'static {
     /// What its applications publish.
     fn world(&self) -> Arc<World>;
 
-    /// The applications that run.
+    /// The applications.
     fn apps(&self) -> Apps;
+
+    /// Starts an application; returns when every worker calls it, after milliseconds or, at the
+    /// worst, seconds.
+    ///
+    /// # Errors
+    /// Why not.
+    fn start_app(&self, name: &str) -> Result<(), NotChanged>;
+
+    /// Stops an application; returns when no worker calls it.
+    ///
+    /// # Errors
+    /// Why not.
+    fn stop_app(&self, name: &str) -> Result<(), NotChanged>;
+
+    /// Gives an event this order of applications; the usual one where none is named.
+    ///
+    /// # Errors
+    /// Why not.
+    fn order_apps(&self, event: &str, apps: Vec<String>) -> Result<(), NotChanged>;
 
     /// How workers share the switches.
     fn design(&self) -> Design;

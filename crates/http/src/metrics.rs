@@ -17,7 +17,7 @@ use axum::extract::State;
 use axum::http::header::CONTENT_TYPE;
 use axum::response::IntoResponse;
 
-use crate::api::apps::{Apps, Counted};
+use crate::api::apps::{AppState, Apps, Counted};
 use crate::routes::{Ctx, Shared};
 use text::{MetricsText, NANOSECOND, ONE, Unit};
 
@@ -149,6 +149,11 @@ fn labelled(
 }
 
 fn apps(text: &mut MetricsText, apps: &Apps) {
+    text.family("app_running", "Whether the application runs");
+    for app in &apps.apps {
+        let runs = u64::from(app.state == AppState::Running);
+        text.sample("app_running", &[("app", app.name.clone())], ONE, runs);
+    }
     for (name, help, of) in APPS {
         text.family(name, help);
         for app in &apps.apps {

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use aldis_control::World;
-use aldis_control::pipeline::Graph;
+use aldis_control::pipeline::{Graph, LineUp};
 use aldis_control::stats::AppSnapshot;
+use aldis_control::{EventKind, World};
 use aldis_engine::design::{Batching, Read, Write};
-use aldis_http::api::apps::{App, Apps, Counted, Sequence, WorldPart};
+use aldis_http::api::apps::{App, AppState, Apps, Counted, Sequence, WorldPart};
 use aldis_http::api::weights::Design;
 
 use crate::app_registry::BUILT_IN;
@@ -19,16 +19,15 @@ pub(crate) fn apps(graph: &Graph) -> Apps {
     let apps = graph.apps.iter().map(|app| App {
         name: app.name.to_owned(),
         says: says(app.name).map_or_else(String::new, |known| known.says.to_owned()),
+        state: if app.runs { AppState::Running } else { AppState::Stopped },
+        reason: None,
         exclusive: app.exclusive,
         starts_on: app.starts.iter().map(|on| on.name().to_owned()).collect(),
         reads: names(&app.reads),
         publishes: names(&app.publishes),
         counted: None,
     });
-    let sequences = graph
-        .sequences
-        .iter()
-        .map(|(on, apps)| Sequence { on: on.name().to_owned(), apps: names(apps) });
+    let sequences = graph.sequences.iter().cloned().map(sequence);
     let world = graph.parts.iter().map(|part| WorldPart {
         name: part.name.to_owned(),
         publisher: part.publisher.to_owned(),
@@ -37,26 +36,56 @@ pub(crate) fn apps(graph: &Graph) -> Apps {
     Apps { apps: apps.collect(), sequences: sequences.collect(), world: world.collect() }
 }
 
-/// The same, with what they did until now.
-pub(super) fn counted(mut apps: Apps, did: Vec<AppSnapshot>, world: &World) -> Apps {
-    let mut did: BTreeMap<_, _> = did.into_iter().map(|did| (did.app, did)).collect();
-    for app in &mut apps.apps {
-        let Some(did) = did.remove(app.name.as_str()) else { continue };
-        let in_words = |(name, number): (&str, u64)| (name.to_owned(), number);
-        let (mut own, mut now) = (did.own, BTreeMap::new());
-        for counts in app.publishes.iter().filter_map(|part| world.counts(part)) {
-            own.extend(counts.counters);
-            now.extend(counts.now);
-        }
-        app.counted = Some(Counted {
-            failed: did.failed,
-            events: did.events.into_iter().map(in_words).collect(),
-            bytes_out: did.bytes_out,
-            own: own.into_iter().map(in_words).collect(),
-            now: now.into_iter().map(in_words).collect(),
-        });
+fn sequence((on, apps): (EventKind, Vec<&'static str>)) -> Sequence {
+    let apps = apps.into_iter().map(str::to_owned).collect();
+    Sequence { on: on.name().to_owned(), apps }
+}
+
+/// The same as they are lined up now, with what they did until now.
+pub(super) fn running(
+    known: &Apps,
+    line_up: &LineUp,
+    did: Vec<AppSnapshot>,
+    world: &World,
+) -> Apps {
+    let app = |did: AppSnapshot| {
+        let app = known.apps.iter().find(|app| app.name == did.app)?;
+        let state = state(did.state);
+        let (reason, counted) = (did.reason.clone(), Some(counted(app, did, world)));
+        Some(App { state, reason, counted, ..app.clone() })
+    };
+    Apps {
+        apps: did.into_iter().filter_map(app).collect(),
+        sequences: line_up.sequences().map(sequence).collect(),
+        world: known.world.clone(),
     }
-    apps
+}
+
+/// By its name in [`AppSnapshot`].
+fn state(name: &str) -> AppState {
+    match name {
+        "stopped" => AppState::Stopped,
+        "waiting" => AppState::Waiting,
+        "failed" => AppState::Failed,
+        _ => AppState::Running,
+    }
+}
+
+fn counted(app: &App, did: AppSnapshot, world: &World) -> Counted {
+    let in_words = |(name, number): (&str, u64)| (name.to_owned(), number);
+    let (mut own, mut now) = (did.own, BTreeMap::new());
+    for counts in app.publishes.iter().filter_map(|part| world.counts(part)) {
+        own.extend(counts.counters);
+        now.extend(counts.now);
+    }
+    Counted {
+        failed: did.failed,
+        failures: did.failures,
+        events: did.events.into_iter().map(in_words).collect(),
+        bytes_out: did.bytes_out,
+        own: own.into_iter().map(in_words).collect(),
+        now: now.into_iter().map(in_words).collect(),
+    }
 }
 
 pub(super) fn design(config: &Config) -> Design {

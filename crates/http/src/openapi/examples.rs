@@ -43,6 +43,7 @@ pub(super) fn of(method: &str, path: &str) -> Option<Value> {
             "switch": "1", "port": "1",
             "packet": {"ipv4_src": "10.0.0.1", "ipv4_dst": "10.0.0.2", "tcp_dst": 80}
         }),
+        ("put", "/api/v1/sequences/{on}") => json!({"apps": ["hosts", "learning-switch"]}),
         ("put", "/api/v1/weights") => json!({"rules": [{"switches": "1", "weight": 4}]}),
         ("post" | "delete", path) => return foreign(method, path),
         _ => return None,
@@ -127,6 +128,7 @@ fn show(operation: &mut Operation, example: &Value) {
 mod tests {
     use super::*;
     use crate::api::acl::{NewAcl, rule};
+    use crate::api::apps::Order;
     use crate::api::flows::Changes;
     use crate::api::names::NewName;
     use crate::api::static_flows::{StaticFlowChanges, named};
@@ -168,6 +170,7 @@ mod tests {
         assert_eq!((changes.set.len(), changes.remove.len()), (1, 1));
         named(read("put", "/api/v1/static-flows/{name}"), "x").unwrap();
         read::<Question>("post", "/api/v1/trace");
+        read::<Order>("put", "/api/v1/sequences/{on}");
         read::<Rules>("put", "/api/v1/weights");
     }
 }

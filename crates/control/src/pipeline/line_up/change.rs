@@ -38,8 +38,8 @@ pub enum LineUpError {
         app: &'static str,
         /// The part that it reads.
         part: &'static str,
-        /// The application that publishes it.
-        publisher: &'static str,
+        /// The application that publishes it, where there is one.
+        publisher: Option<&'static str>,
     },
     /// It publishes parts of the World, and those are fixed at the start.
     Publishes {
@@ -72,9 +72,14 @@ impl fmt::Display for LineUpError {
             }
             LineUpError::Runs(app) => write!(f, "the application \"{app}\" runs already"),
             LineUpError::Stopped(app) => write!(f, "the application \"{app}\" does not run"),
-            LineUpError::Needs { app, part, publisher } => write!(
+            LineUpError::Needs { app, part, publisher: Some(publisher) } => write!(
                 f,
                 "the application \"{app}\" reads \"{part}\", which \"{publisher}\" publishes: start \"{publisher}\" first"
+            ),
+            LineUpError::Needs { app, part, publisher: None } => write!(
+                f,
+                "the application \"{app}\" reads \"{part}\", which no application here publishes: \
+                 add the one that does to the applications of the configuration, and restart"
             ),
             LineUpError::Publishes { app, part } => write!(
                 f,
@@ -333,7 +338,7 @@ impl LineUp {
             match publisher {
                 Some(by) if by == at || self.has_instances(by) => {}
                 by => {
-                    let publisher = by.map_or("no application here", |by| self.name(by));
+                    let publisher = by.map(|by| self.name(by));
                     return Err(LineUpError::Needs { app, part, publisher });
                 }
             }

@@ -250,7 +250,7 @@ fn what_cannot_be_is_refused_and_nothing_changes() {
     refused(line_up.ordered(EventKind::Up, vec!["reads".into()]), "not start on \"up\"");
     assert_eq!(stage.line_up.version(), version);
     stage.take(stage.line_up.stopping("counts"));
-    let needs = LineUpError::Needs { app: "reads", part: "total", publisher: "counts" };
+    let needs = LineUpError::Needs { app: "reads", part: "total", publisher: Some("counts") };
     assert_eq!(stage.line_up.joining("reads", 1).unwrap_err(), needs);
     // What is published is fixed at the start.
     let late =
