@@ -80,6 +80,10 @@ fn running(apps: &Apps) -> Vec<String> {
     for app in apps.apps.iter().filter(|app| is_told(app)) {
         let kind = if app.exclusive { "alone with a switch" } else { "parallel" };
         let state = match (app.state, &app.reason) {
+            (AppState::Restarting, _) => ", restarting".to_owned(),
+            (AppState::Quarantined, reason) => {
+                format!(", quarantined: {}", reason.as_deref().unwrap_or_default())
+            }
             (AppState::Failed, Some(reason)) => format!(", failed and left out: {reason}"),
             (AppState::Failed, None) => ", failed and left out".to_owned(),
             (AppState::Stopped | AppState::Waiting, _) => ", stopped".to_owned(),

@@ -13,6 +13,7 @@ macro_rules! println {
 }
 
 mod allocator;
+mod app;
 mod apps;
 mod bench;
 mod client;
@@ -53,8 +54,8 @@ enum AldisCommand {
     /// List the applications, and print how those that run work together, here or in a running
     /// controller.
     Apps(apps::Args),
-    /// Start and stop the applications of a running controller, and put them in order.
-    App(client::app::Args),
+    /// Build applications, and install, start, stop and order those of a running controller.
+    App(app::Args),
     /// List the workload distributions that `run --design` knows.
     Designs(designs::Args),
     /// Measure a controller: emulated switches offer it flow requests.
@@ -151,7 +152,7 @@ fn done(command: AldisCommand) -> ExitCode {
     let outcome = match command {
         AldisCommand::Run(args) => run::run(args),
         AldisCommand::Apps(args) => apps::run(args),
-        AldisCommand::App(args) => client::app::run(args).map_err(CommandFailure::from),
+        AldisCommand::App(args) => app::run(args),
         AldisCommand::Designs(args) => designs::run(args).map_err(CommandFailure::from),
         AldisCommand::Bench(args) => bench::run(*args),
         AldisCommand::Emulate(args) => emulate::run(args),

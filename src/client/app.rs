@@ -1,28 +1,18 @@
-//! `aldis app`: the applications of a running controller are started, stopped and put in order.
+//! `aldis app` at a running controller: its applications are installed, started, stopped, replaced,
+//! removed and put in order.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
-use aldis_http::api::apps::{App, AppState, Apps, Order};
+use aldis_http::api::apps::{App, AppLog, AppState, Apps, Order};
+use aldis_sandbox::{Package, Trust};
 
 use super::table::TextTable;
 use super::{ClientArgs, escape};
 
-/// Arguments of `aldis app`.
-#[derive(clap::Args)]
-#[command(after_help = "\
-Examples:
-  aldis app list                                  what there is, and what it does
-  aldis app stop route-flow                       no worker calls it any more
-  aldis app start route-flow                      it begins anew
-  aldis app order flow-request acl,hosts,spanning another order for an event
-  aldis app order flow-request --reset            the usual one again")]
-pub(crate) struct Args {
-    #[command(subcommand)]
-    command: AppCommand,
-}
-
+/// What is asked of a running controller.
 #[derive(clap::Subcommand)]
-enum AppCommand {
+pub(crate) enum RunningAppCommand {
     /// List the applications, with what they do and did.
     List(List),
     /// Start an application, or one that failed again: it is told of every switch as if that joined
@@ -33,16 +23,37 @@ enum AppCommand {
     Stop(Named),
     /// Say which applications see an event, and in which order.
     Order(Ordering),
+    /// Install an application from its package, and start it.
+    Install(Packaged),
+    /// Put another version of an application in its place, without a pause; where that fails soon,
+    /// the one before comes back by itself.
+    Replace(Packaged),
+    /// Remove an application that was installed.
+    Remove(Named),
+    /// Print the newest lines that an installed application wrote to the log.
+    Logs(Named),
 }
 
 #[derive(clap::Args)]
-struct List {
+pub(crate) struct Packaged {
+    /// The package
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// The application, for "replace": that of the package where it is not said
+    #[arg(long, value_name = "NAME")]
+    name: Option<String>,
     #[command(flatten)]
     ask: ClientArgs,
 }
 
 #[derive(clap::Args)]
-struct Named {
+pub(crate) struct List {
+    #[command(flatten)]
+    ask: ClientArgs,
+}
+
+#[derive(clap::Args)]
+pub(crate) struct Named {
     /// The application
     #[arg(value_name = "NAME")]
     name: String,
@@ -51,7 +62,7 @@ struct Named {
 }
 
 #[derive(clap::Args)]
-struct Ordering {
+pub(crate) struct Ordering {
     /// The event, as flow-request
     #[arg(value_name = "EVENT")]
     on: String,
@@ -69,12 +80,16 @@ struct Ordering {
 ///
 /// # Errors
 /// One sentence: no answer, or the controller refuses.
-pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
-    match args.command {
-        AppCommand::List(List { ask }) => ask.show("/api/v1/apps", table),
-        AppCommand::Start(named) => named.change("start"),
-        AppCommand::Stop(named) => named.change("stop"),
-        AppCommand::Order(order) => order.run(),
+pub(crate) fn run(command: RunningAppCommand) -> Result<ExitCode, String> {
+    match command {
+        RunningAppCommand::List(List { ask }) => ask.show("/api/v1/apps", table),
+        RunningAppCommand::Start(named) => named.change("start"),
+        RunningAppCommand::Stop(named) => named.change("stop"),
+        RunningAppCommand::Order(order) => order.run(),
+        RunningAppCommand::Install(package) => package.install(),
+        RunningAppCommand::Replace(package) => package.replace(),
+        RunningAppCommand::Remove(named) => named.remove(),
+        RunningAppCommand::Logs(named) => named.logs(),
     }
 }
 
@@ -83,6 +98,49 @@ impl Named {
         let path = format!("/api/v1/apps/{}/{how}", escape(&self.name));
         let answer = self.ask.http.post(&path, "{}")?;
         self.ask.print(&answer, table)
+    }
+}
+
+impl Named {
+    fn remove(self) -> Result<ExitCode, String> {
+        let answer = self.ask.http.delete(&format!("/api/v1/apps/{}", escape(&self.name)))?;
+        self.ask.print(&answer, table)
+    }
+
+    fn logs(self) -> Result<ExitCode, String> {
+        let path = format!("/api/v1/apps/{}/log", escape(&self.name));
+        self.ask.show(&path, |log: &AppLog| {
+            let level = |warns: bool| if warns { "warning" } else { "info" }.to_owned();
+            let rows = log.lines.iter().map(|line| vec![level(line.warns), line.text.clone()]);
+            TextTable::new(&["level", "line"], rows.collect())
+        })
+    }
+}
+
+impl Packaged {
+    fn install(self) -> Result<ExitCode, String> {
+        let answer = self.ask.http.send("POST", "/api/v1/apps", &self.read()?)?;
+        self.ask.print(&answer, table)
+    }
+
+    fn replace(self) -> Result<ExitCode, String> {
+        let bytes = self.read()?;
+        let name = match self.name {
+            Some(name) => name,
+            None => Package::read(&bytes, &Trust::Anyone)
+                .map_err(|why| format!("{}: {why}", self.file.display()))?
+                .manifest()
+                .name
+                .clone(),
+        };
+        let path = format!("/api/v1/apps/{}", escape(&name));
+        let answer = self.ask.http.send("PUT", &path, &bytes)?;
+        self.ask.print(&answer, table)
+    }
+
+    fn read(&self) -> Result<Vec<u8>, String> {
+        std::fs::read(&self.file)
+            .map_err(|error| format!("cannot read {}: {error}", self.file.display()))
     }
 }
 
@@ -119,6 +177,8 @@ fn row(app: &App) -> Vec<String> {
         AppState::Stopped => "stopped",
         AppState::Waiting => "waiting",
         AppState::Failed => "failed",
+        AppState::Restarting => "restarting",
+        AppState::Quarantined => "quarantined",
     };
     let counted = app.counted.clone().unwrap_or_default();
     let requests = counted.events.get("flow-request").copied().unwrap_or(0);

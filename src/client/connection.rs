@@ -121,7 +121,7 @@ impl Base {
     /// # Errors
     /// One sentence: no answer, or a problem.
     pub(crate) fn get(&self, path: &str) -> Result<String, String> {
-        self.ask("GET", path, "")
+        self.ask("GET", path, Body::NONE)
     }
 
     /// Puts this JSON there; what is there then.
@@ -129,7 +129,7 @@ impl Base {
     /// # Errors
     /// As [`Base::get`].
     pub(crate) fn put(&self, path: &str, body: &str) -> Result<String, String> {
-        self.ask("PUT", path, body)
+        self.ask("PUT", path, Body::json(body))
     }
 
     /// Removes what is there; what was done.
@@ -137,7 +137,7 @@ impl Base {
     /// # Errors
     /// As [`Base::get`].
     pub(crate) fn delete(&self, path: &str) -> Result<String, String> {
-        self.ask("DELETE", path, "")
+        self.ask("DELETE", path, Body::NONE)
     }
 
     /// Has this JSON done there; what was done.
@@ -145,10 +145,18 @@ impl Base {
     /// # Errors
     /// As [`Base::get`].
     pub(crate) fn post(&self, path: &str, body: &str) -> Result<String, String> {
-        self.ask("POST", path, body)
+        self.ask("POST", path, Body::json(body))
     }
 
-    fn ask(&self, method: &str, path: &str, body: &str) -> Result<String, String> {
+    /// Sends these bytes there, by POST or PUT; what was done.
+    ///
+    /// # Errors
+    /// As [`Base::get`].
+    pub(crate) fn send(&self, method: &str, path: &str, bytes: &[u8]) -> Result<String, String> {
+        self.ask(method, path, Body { kind: "application/octet-stream", bytes })
+    }
+
+    fn ask(&self, method: &str, path: &str, body: Body<'_>) -> Result<String, String> {
         let mut answer = self.open(method, path, body)?.take(ANSWER_MAX);
         let mut text = String::new();
         let read = answer.read_to_string(&mut text);
@@ -164,7 +172,7 @@ impl Base {
         &self,
         path: &str,
     ) -> Result<impl Iterator<Item = std::io::Result<String>>, String> {
-        let answer = self.open("GET", path, "")?;
+        let answer = self.open("GET", path, Body::NONE)?;
         Ok(answer.lines())
     }
 
@@ -173,7 +181,7 @@ impl Base {
         &self,
         method: &str,
         path: &str,
-        body: &str,
+        body: Body<'_>,
     ) -> Result<BufReader<ClientStream>, String> {
         let mut asked = 0;
         loop {
@@ -192,7 +200,7 @@ impl Base {
         &self,
         method: &str,
         path: &str,
-        body: &str,
+        body: Body<'_>,
     ) -> Result<(u16, Option<Duration>, BufReader<ClientStream>), String> {
         let broken = |error: std::io::Error| format!("{self} broke off: {error}");
         let key = match self.token()? {
@@ -200,15 +208,20 @@ impl Base {
             None => String::new(),
         };
         let mut stream = self.connect()?;
-        let kind = if body.is_empty() { "" } else { "Content-Type: application/json\r\n" };
-        let request = format!(
-            "{method} {path} HTTP/1.0\r\nHost: {}\r\n{key}{kind}Content-Length: {}\r\n\r\n{body}",
+        let kind = match body.kind {
+            "" => String::new(),
+            kind => format!("Content-Type: {kind}\r\n"),
+        };
+        let head = format!(
+            "{method} {path} HTTP/1.0\r\nHost: {}\r\n{key}{kind}Content-Length: {}\r\n\r\n",
             self.url.authority,
-            body.len()
+            body.bytes.len()
         );
-        stream.write_all(request.as_bytes()).map_err(broken)?;
+        let request = [head.as_bytes(), body.bytes].concat();
+        // A controller that refuses a long body answers before it has read it.
+        let sent = stream.write_all(&request);
         let mut answer = BufReader::new(stream);
-        let first = line(&mut answer).map_err(broken)?;
+        let first = line(&mut answer).map_err(|error| broken(sent.err().unwrap_or(error)))?;
         let status = first.strip_prefix("HTTP/1.").and_then(|rest| rest.get(2..5)?.parse().ok());
         let Some(status) = status else {
             return Err(format!("who answers at {self} is no controller: it does not speak HTTP"));
@@ -288,6 +301,22 @@ impl Base {
             Ok(problem) => problem.detail,
             Err(_) => format!("{self} answered with status {status}"),
         }
+    }
+}
+
+/// What is sent along with a question.
+#[derive(Clone, Copy)]
+struct Body<'b> {
+    /// Its media type.
+    kind: &'static str,
+    bytes: &'b [u8],
+}
+
+impl<'b> Body<'b> {
+    const NONE: Body<'static> = Body { kind: "", bytes: &[] };
+
+    fn json(text: &'b str) -> Body<'b> {
+        Body { kind: "application/json", bytes: text.as_bytes() }
     }
 }
 

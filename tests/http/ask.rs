@@ -308,7 +308,7 @@ fn what_runs_is_told() {
     let running = |app: &&Value| app["state"] == "running";
     let running = apps["apps"].as_array().unwrap().iter().filter(running);
     let names: Vec<_> = running.map(|app| app["name"].as_str().unwrap()).collect();
-    assert_eq!(names, ["learning-switch", "orphan-flows"]);
+    assert_eq!(names, ["learning-switch", "leftovers"]);
     let sequences = apps["sequences"].as_array().unwrap();
     assert!(sequences.iter().any(|sequence| sequence["on"] == "flow-request"), "{apps}");
     let design = api.get("/api/v1/design").json();

@@ -51,12 +51,12 @@ fn a_stopped_application_takes_those_that_need_it_along_and_brings_them_back() {
     let list = told(&api, &["app", "start", "hosts"]);
     assert!(list.contains("\nroute-flow ") && list.ends_with(" run\n"), "{list}");
     assert_eq!(state(&api, "route-flow"), ("running".into(), None));
-    // It is told of the switches, and learns the hosts of the next pings again.
+    // It is told of the three switches once more.
     when(&api, "/api/v1/hosts", |page| page["total"] == 3);
     when(&api, "/api/v1/apps", |apps| {
         let mut all = apps["apps"].as_array().unwrap().iter();
         let routes = all.find(|app| app["name"] == "route-flow").unwrap();
-        routes["counted"]["own"]["paths"].as_u64() > Some(0)
+        routes["counted"]["events"]["joining"] == 6
     });
     let metrics = api.get("/metrics");
     let text = String::from_utf8(metrics.body.clone()).unwrap();

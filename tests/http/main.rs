@@ -7,12 +7,14 @@ mod follow;
 mod found;
 mod greedy;
 mod hostile;
+mod installed;
 mod kept;
 mod lifecycle;
 mod locked;
 mod paths;
 mod ports;
 mod ryu;
+mod tutorial;
 
 use std::io::Write;
 use std::net::TcpListener;

@@ -35,6 +35,9 @@ const PEERS: &[CheckedPeer] = &[
 const SUBJECTS: &[CheckedPeer] =
     &[CheckedPeer { proof: "ovs-testcontroller", package: "openvswitch-testcontroller" }];
 
+/// The target of sandboxed applications in Rust.
+const TARGET: &str = "wasm32-wasip2";
+
 /// The same from PyPI: the module that proves it, and its package.
 const PYTHON_SUBJECTS: &[(&str, &str)] = &[("os_ken", "os-ken")];
 
@@ -42,10 +45,11 @@ const PYTHON_SUBJECTS: &[(&str, &str)] = &[("os_ken", "os-ken")];
 /// is here afterwards.
 pub(crate) fn provide() -> bool {
     provide_subjects();
+    let can_compile = provide_target();
     let missing = packages(missing());
     if missing.is_empty() {
-        println!("all peers are here");
-        return true;
+        println!("all peers of Debian are here");
+        return can_compile;
     }
     println!("missing: {}; installing with apt-get", missing.join(" "));
     if !is_root() {
@@ -60,7 +64,27 @@ pub(crate) fn provide() -> bool {
     if !still.is_empty() {
         eprintln!("could not be had: {}; the suites that need them will fail", still.join(" "));
     }
-    still.is_empty()
+    still.is_empty() && can_compile
+}
+
+/// What sandboxed applications in Rust are compiled for; whether it is here afterwards.
+fn provide_target() -> bool {
+    if has_target() {
+        return true;
+    }
+    println!("missing: Rust's {TARGET}; installing with rustup");
+    let added = succeeds(Command::new("rustup").args(["target", "add", TARGET]));
+    if !added || !has_target() {
+        eprintln!("could not be had: Rust's {TARGET}; tests of sandboxed applications will fail");
+    }
+    has_target()
+}
+
+fn has_target() -> bool {
+    let sysroot = Command::new("rustc").args(["--print", "sysroot"]).output();
+    let sysroot = sysroot.ok().and_then(|said| String::from_utf8(said.stdout).ok());
+    let folder = |root: String| Path::new(root.trim()).join("lib/rustlib").join(TARGET);
+    sysroot.map(folder).is_some_and(|folder| folder.is_dir())
 }
 
 /// The controllers of other projects, as far as they can be had.

@@ -158,9 +158,19 @@ const STARTABLE: [(&str, Option<&str>); 5] = [
     (Hub::NAME, None),
 ];
 
-/// What is started later comes in front of these, which answer whatever they see.
-pub(crate) const ANSWER_ALL: [&str; 4] =
-    [RouteFlow::NAME, LearningSwitch::NAME, Hub::NAME, Spanning::NAME];
+/// What can be started later comes in front of these, which answer whatever they see.
+const ANSWER_ALL: [&str; 4] = [RouteFlow::NAME, LearningSwitch::NAME, Hub::NAME, Spanning::NAME];
+
+/// What is installed later comes in front of these, which answer what they know an answer to.
+pub(crate) const ANSWERERS: [&str; 7] = [
+    ArpProxy::NAME,
+    NdProxy::NAME,
+    DhcpProxy::NAME,
+    RouteFlow::NAME,
+    LearningSwitch::NAME,
+    Hub::NAME,
+    Spanning::NAME,
+];
 
 /// Those that make flows which may stay for ever.
 const MAKE_FLOWS: [&str; 5] =

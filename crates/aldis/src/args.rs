@@ -65,6 +65,11 @@ pub struct Args {
     #[cfg(feature = "store")]
     #[arg(long, value_name = "FILE")]
     store: Option<PathBuf>,
+    /// Keep the packages of installed applications in this folder, and start those that are there
+    /// [default: they are gone with the controller]
+    #[cfg(feature = "sandbox")]
+    #[arg(long, value_name = "DIR")]
+    app_folder: Option<PathBuf>,
     /// Let workers spin instead of sleep: less delay, for a core that is always busy
     #[arg(long)]
     poll: bool,
@@ -121,6 +126,10 @@ impl Args {
         #[cfg(feature = "store")]
         {
             config.store = self.store.clone().or(config.store);
+        }
+        #[cfg(feature = "sandbox")]
+        {
+            config.app_folder = self.app_folder.clone().or(config.app_folder);
         }
         config.set.clone_from(&self.set);
         config.weight.clone_from(&self.weight);

@@ -13,6 +13,20 @@ mod paths;
 mod rules;
 mod sequence;
 mod session;
+/// The 32 bytes of a key.
+#[cfg(feature = "sandbox")]
+fn key_of(text: &str) -> Option<[u8; 32]> {
+    let digits = text.as_bytes();
+    let mut key = [0; 32];
+    if digits.len() != 64 || !digits.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    for (byte, at) in key.iter_mut().zip((0..64).step_by(2)) {
+        *byte = u8::from_str_radix(&text[at..at + 2], 16).ok()?;
+    }
+    Some(key)
+}
+
 #[cfg(test)]
 mod tests;
 pub(crate) mod value;
@@ -111,6 +125,13 @@ pub(crate) struct Config {
     /// Where is kept what outlives the controller.
     #[cfg(feature = "store")]
     pub(crate) store: Option<PathBuf>,
+    /// Where the packages of installed applications are kept.
+    #[cfg(feature = "sandbox")]
+    pub(crate) app_folder: Option<PathBuf>,
+    /// The Ed25519 keys, as hexadecimal digits, of which one has to have signed a package; any
+    /// package is taken where there is none.
+    #[cfg(feature = "sandbox")]
+    app_keys: Vec<String>,
     /// Where counters are written to.
     pub(crate) stats: Option<PathBuf>,
     /// Whether workers spin instead of sleep.
@@ -169,6 +190,10 @@ impl Default for Config {
             initial: None,
             #[cfg(feature = "store")]
             store: None,
+            #[cfg(feature = "sandbox")]
+            app_folder: None,
+            #[cfg(feature = "sandbox")]
+            app_keys: vec![],
             stats: None,
             poll: false,
             log: LogLevel(tracing::Level::INFO),
@@ -311,6 +336,23 @@ impl Config {
                 + &wrong.to_string()
         })?;
         Ok(app_set)
+    }
+
+    /// Whose packages are installed.
+    ///
+    /// # Errors
+    /// One sentence: a key is none.
+    #[cfg(feature = "sandbox")]
+    pub(crate) fn trust(&self) -> Result<aldis_sandbox::Trust, String> {
+        let keys = self.app_keys.iter().map(|key| {
+            key_of(key).ok_or_else(|| {
+                let why = format!("app-keys: \"{key}\" is no key: 64 hexadecimal digits are one");
+                self.location_of_file() + &why
+            })
+        });
+        let keys = keys.collect::<Result<Vec<_>, _>>()?;
+        let anyone = keys.is_empty();
+        Ok(if anyone { aldis_sandbox::Trust::Anyone } else { aldis_sandbox::Trust::Keys(keys) })
     }
 
     /// The engine's part.

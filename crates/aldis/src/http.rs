@@ -17,6 +17,8 @@ use aldis_control::stats::Snapshot;
 use aldis_control::switch::Seen;
 use aldis_control::{Time, World};
 use aldis_engine::{Engine, Handle, LifecycleError};
+#[cfg(feature = "sandbox")]
+use aldis_http::api::apps::AppLine;
 use aldis_http::api::apps::{Apps, NotChanged};
 use aldis_http::api::weights::Design;
 use aldis_http::events::{EventReceiver, EventSender};
@@ -34,6 +36,8 @@ use crate::address::read;
 use crate::admin::Admin;
 use crate::app_registry::BUILT_IN;
 use crate::give_back::resident;
+#[cfg(feature = "sandbox")]
+use crate::installed::{InstallError, InstalledApps};
 use crate::room::limit_here;
 use crate::settings::Settings;
 
@@ -132,10 +136,16 @@ impl Informed {
         engine: &Engine,
         settings: &Arc<Settings>,
         admin: &Arc<Admin>,
+        #[cfg(feature = "sandbox")] installed: Arc<InstalledApps>,
     ) -> Result<Option<HttpServer>, String> {
         let Informed { serving: HttpListening { listening, access }, incoming } = self;
         let Some(listening) = listening else { return Ok(None) };
-        let watched = EngineView::new(engine.handle(), Arc::clone(settings))?;
+        let watched = EngineView::new(
+            engine.handle(),
+            Arc::clone(settings),
+            #[cfg(feature = "sandbox")]
+            installed,
+        )?;
         let admin = Arc::clone(admin);
         let started = HttpServer::start(listening, Arc::new(watched), admin, incoming, access);
         started.map(Some).map_err(|error| format!("cannot start to serve HTTP: {error}"))
@@ -187,6 +197,8 @@ pub(crate) struct EngineView {
     engine: Handle,
     settings: Arc<Settings>,
     apps: Apps,
+    #[cfg(feature = "sandbox")]
+    installed: Arc<InstalledApps>,
     /// Above so many bytes the kernel ends this process.
     memory_max: Option<u64>,
 }
@@ -194,10 +206,21 @@ pub(crate) struct EngineView {
 impl EngineView {
     /// # Errors
     /// One sentence: the applications cannot work together.
-    fn new(engine: Handle, settings: Arc<Settings>) -> Result<EngineView, String> {
+    fn new(
+        engine: Handle,
+        settings: Arc<Settings>,
+        #[cfg(feature = "sandbox")] installed: Arc<InstalledApps>,
+    ) -> Result<EngineView, String> {
         let app_set = settings.now().app_set()?;
         let apps = views::apps(&app_set.graph().map_err(|wrong| wrong.to_string())?);
-        Ok(EngineView { engine, settings, apps, memory_max: limit_here() })
+        Ok(EngineView {
+            engine,
+            settings,
+            apps,
+            #[cfg(feature = "sandbox")]
+            installed,
+            memory_max: limit_here(),
+        })
     }
 }
 
@@ -230,15 +253,54 @@ impl Controller for EngineView {
 
     fn apps(&self) -> Apps {
         let engine = &self.engine;
-        views::running(&self.apps, &engine.line_up(), engine.apps(), &engine.world())
+        let apps = views::Running {
+            known: &self.apps,
+            line_up: &engine.line_up(),
+            world: &engine.world(),
+            #[cfg(feature = "sandbox")]
+            installed: self.installed.about(),
+        };
+        apps.told(engine.apps())
     }
 
     fn start_app(&self, name: &str) -> Result<(), NotChanged> {
+        #[cfg(feature = "sandbox")]
+        if self.installed.has(name) {
+            return self.installed.begin(name).map_err(not_installed);
+        }
         self.engine.start_app(name).map_err(not_changed)
     }
 
     fn stop_app(&self, name: &str) -> Result<(), NotChanged> {
+        #[cfg(feature = "sandbox")]
+        if self.installed.has(name) {
+            return self.installed.stop(name).map_err(not_installed);
+        }
         self.engine.stop_app(name).map_err(not_changed)
+    }
+
+    #[cfg(feature = "sandbox")]
+    fn install_app(&self, package: &[u8]) -> Result<(), NotChanged> {
+        self.installed.install(package).map_err(not_installed)
+    }
+
+    #[cfg(feature = "sandbox")]
+    fn replace_app(&self, name: &str, package: &[u8]) -> Result<(), NotChanged> {
+        self.installed.replace(name, package).map_err(not_installed)
+    }
+
+    #[cfg(feature = "sandbox")]
+    fn remove_app(&self, name: &str) -> Result<(), NotChanged> {
+        self.installed.remove(name).map_err(not_installed)
+    }
+
+    #[cfg(feature = "sandbox")]
+    fn app_log(&self, name: &str) -> Option<Vec<AppLine>> {
+        let line = |line: aldis_sandbox::Line| AppLine {
+            warns: line.level == aldis_sandbox::Level::Warning,
+            text: line.text,
+        };
+        Some(self.installed.lines(name)?.into_iter().map(line).collect())
     }
 
     fn order_apps(&self, event: &str, apps: Vec<String>) -> Result<(), NotChanged> {
@@ -258,6 +320,17 @@ impl Controller for EngineView {
 
     fn command(&self, to: DatapathId, messages: Vec<Message>, within: Duration) -> Commanded {
         Box::pin(self.engine.command(to, &messages, within))
+    }
+}
+
+/// Why the installed applications are as they were.
+#[cfg(feature = "sandbox")]
+fn not_installed(why: InstallError) -> NotChanged {
+    match why {
+        InstallError::Package(why) => NotChanged::BadPackage(why),
+        InstallError::Unknown(why) => NotChanged::Unknown(why),
+        InstallError::Disk(why) => NotChanged::Disk(why),
+        InstallError::Engine(why) => not_changed(why),
     }
 }
 

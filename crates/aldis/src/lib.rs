@@ -26,6 +26,8 @@ mod counters;
 mod give_back;
 #[cfg(feature = "http")]
 mod http;
+#[cfg(feature = "sandbox")]
+mod installed;
 mod knobs;
 mod outlet;
 mod persisted;

@@ -18,6 +18,8 @@ use crate::banner::{self, banner};
 use crate::config::LogFormat;
 use crate::controller::Configure;
 use crate::give_back::GiveBack;
+#[cfg(feature = "sandbox")]
+use crate::installed::InstalledApps;
 use crate::outlet::{Outlets, OutputLines};
 use crate::persisted::Persisted;
 use crate::report::{self, Reporter};
@@ -76,10 +78,22 @@ pub(crate) fn start(
     let mut engine_config = config.engine();
     configure.iter().for_each(|change| change(&mut engine_config));
     let engine = Engine::start_secure(&engine_config, secure.as_ref(), app_set, event_sink)?;
+    #[cfg(feature = "sandbox")]
+    let installed = {
+        let trust = config.trust().map_err(Refused::Usage)?;
+        let (folder, tables) = (config.app_folder.clone(), config.tables());
+        InstalledApps::start(engine.handle(), folder, trust, tables)?
+    };
     let settings = Arc::new(Settings::new(config, engine.handle()));
     let admin = Arc::new(Admin::new(origin, Arc::clone(&settings), persisted, engine.handle()));
     #[cfg(feature = "http")]
-    let http = serving.start(&engine, &settings, &admin)?;
+    let http = serving.start(
+        &engine,
+        &settings,
+        &admin,
+        #[cfg(feature = "sandbox")]
+        installed,
+    )?;
     admin.serves(TlsHandles {
         #[cfg(feature = "http")]
         http: http.as_ref().map(HttpServer::admission),

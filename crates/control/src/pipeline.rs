@@ -147,7 +147,7 @@ struct Seat {
     late_slots: Arc<LateSlots>,
     /// What is counted of it.
     counted: Arc<AppStats>,
-    /// Whose counters those are.
+    /// The application that they count, which keeps them under another version.
     entry: Option<Arc<AppEntry>>,
     alarm: Alarm,
 }
@@ -213,11 +213,13 @@ impl Pipeline {
             seat.late_slots = Arc::clone(&place.late_slots);
             if seat.app.is_none() {
                 let app = place.instance();
-                let counts = seat.entry.as_ref().is_some_and(|of| Arc::ptr_eq(of, &place.app));
-                if !counts {
+                let counts = |of: &Arc<AppEntry>| {
+                    of.name == place.app.name && seat.counted.names() == app.counts()
+                };
+                if !seat.entry.as_ref().is_some_and(counts) {
                     seat.counted = Arc::new(AppStats::new(app.counts()));
-                    seat.entry = Some(Arc::clone(&place.app));
                 }
+                seat.entry = Some(Arc::clone(&place.app));
                 seat.generation = place.generation;
                 seat.alarm = Alarm::first(app.timer(), self.worker);
                 seat.app = Some(app);

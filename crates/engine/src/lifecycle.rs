@@ -96,6 +96,19 @@ impl Handle {
         })
     }
 
+    /// Adds an application likewise, and does not start it.
+    ///
+    /// # Errors
+    /// There is one of this name, or there are too many; or a worker does not follow.
+    pub fn add_stopped_app(
+        &self,
+        app: AppEntry,
+        before: Option<&str>,
+    ) -> Result<(), LifecycleError> {
+        let _one = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        self.change(|line_up| line_up.adding(Arc::new(app), before))
+    }
+
     /// Removes an application that was added; it is stopped first, where it runs.
     ///
     /// # Errors

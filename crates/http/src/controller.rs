@@ -16,8 +16,11 @@ use aldis_control::{Time, World};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{Message, PortStats};
 
-use crate::api::apps::{Apps, NotChanged};
+use crate::api::apps::{AppLine, Apps, NotChanged};
 use crate::api::weights::Design;
+
+/// Why a controller without sandboxes installs nothing.
+const NO_SANDBOX: &str = "this controller was built without sandboxes, and installs no application";
 
 /// What will have become of a command.
 pub type Commanded = Pin<Box<dyn Future<Output = Outcome> + Send>>;
@@ -56,6 +59,39 @@ pub trait Controller: Send + Sync + 'static {
     /// # Errors
     /// Why not.
     fn stop_app(&self, name: &str) -> Result<(), NotChanged>;
+
+    /// Installs an application from its package, and starts it.
+    ///
+    /// # Errors
+    /// Why not.
+    fn install_app(&self, package: &[u8]) -> Result<(), NotChanged> {
+        let _ = package;
+        Err(NotChanged::Refused(NO_SANDBOX.into()))
+    }
+
+    /// Puts another version of an application in its place.
+    ///
+    /// # Errors
+    /// Why not.
+    fn replace_app(&self, name: &str, package: &[u8]) -> Result<(), NotChanged> {
+        let _ = (name, package);
+        Err(NotChanged::Refused(NO_SANDBOX.into()))
+    }
+
+    /// Removes an application that was installed.
+    ///
+    /// # Errors
+    /// Why not.
+    fn remove_app(&self, name: &str) -> Result<(), NotChanged> {
+        let _ = name;
+        Err(NotChanged::Refused(NO_SANDBOX.into()))
+    }
+
+    /// The newest lines that an installed application wrote; nothing where none of this name is.
+    fn app_log(&self, name: &str) -> Option<Vec<AppLine>> {
+        let _ = name;
+        None
+    }
 
     /// Gives an event this order of applications; the usual one where none is named.
     ///

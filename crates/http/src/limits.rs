@@ -26,6 +26,9 @@ pub const BODY_MAX: usize = 1024 * 1024;
 /// Bytes of a body with changes of flows: [`CHANGES_MAX`] of them at 400.
 pub const CHANGES_BODY_MAX: usize = 4 * 1024 * 1024;
 
+/// Bytes of the package of an application: twice an interpreter of Python with its library.
+pub const PACKAGE_MAX: usize = 64 * 1024 * 1024;
+
 /// Changes of flows in one request: a hundred for each of a hundred switches.
 pub const CHANGES_MAX: usize = 10_000;
 

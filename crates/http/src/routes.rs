@@ -21,7 +21,7 @@ use crate::controller::Controller;
 use crate::desired::ConfigStore;
 use crate::events::EventLog;
 use crate::extract::BodyMax;
-use crate::limits::{BODY_MAX, CHANGES_BODY_MAX};
+use crate::limits::{BODY_MAX, CHANGES_BODY_MAX, PACKAGE_MAX};
 use crate::problem::{no_such_method, no_such_resource};
 use crate::timestamp::Calendar;
 use crate::{api, auth, docs, etag, memory, metrics, openapi, origin, response_limits};
@@ -95,6 +95,10 @@ impl RouteTable {
             .get("/api/v1/links", api::links::list)
             .get("/api/v1/paths", api::paths::show)
             .get("/api/v1/apps", api::apps::show)
+            .long("post", "/api/v1/apps", routing::post(api::apps::install))
+            .long("put", "/api/v1/apps/{name}", routing::put(api::apps::replace))
+            .delete("/api/v1/apps/{name}", api::apps::remove)
+            .get("/api/v1/apps/{name}/log", api::apps::log)
             .post("/api/v1/apps/{name}/start", api::apps::start)
             .post("/api/v1/apps/{name}/stop", api::apps::stop)
             .put("/api/v1/sequences/{on}", api::apps::order)
@@ -142,6 +146,17 @@ impl RouteTable {
     fn post<H: Handler<T, Arc<Shared>>, T: 'static>(self, path: &'static str, by: H) -> RouteTable {
         let by: MethodRouter<_> = routing::post(by).layer(DefaultBodyLimit::max(CHANGES_BODY_MAX));
         self.on("post", path, by.layer(Extension(BodyMax(CHANGES_BODY_MAX))))
+    }
+
+    /// A route whose body is a package.
+    fn long(
+        self,
+        method: &'static str,
+        path: &'static str,
+        by: MethodRouter<Arc<Shared>>,
+    ) -> RouteTable {
+        let by: MethodRouter<_> = by.layer(DefaultBodyLimit::max(PACKAGE_MAX));
+        self.on(method, path, by.layer(Extension(BodyMax(PACKAGE_MAX))))
     }
 
     fn delete<H: Handler<T, Arc<Shared>>, T: 'static>(

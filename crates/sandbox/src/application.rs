@@ -322,6 +322,8 @@ impl Hosted {
     fn add_slot(self: &Arc<Self>) -> Arc<InstanceSlot> {
         let slot: Arc<InstanceSlot> = Arc::default();
         let mut life = self.life();
+        // Those of workers that were handed another one are not started again.
+        life.slots.retain(|slot| Arc::strong_count(slot) > 1);
         life.slots.push(Arc::clone(&slot));
         let runs = life.state == AppState::Running;
         drop(life);

@@ -138,6 +138,16 @@ fn wrong(field: &str, reason: impl Into<String>) -> ManifestError {
 }
 
 impl Manifest {
+    /// The kinds of events that it asks for, and those that its workers have to be called for in
+    /// any case: up and down, because its host keeps account of the switches.
+    pub fn is_called_for(&self, kind: EventKind) -> bool {
+        match kind {
+            EventKind::Up | EventKind::Down => true,
+            EventKind::Timer => self.tick_ms > 0,
+            kind => self.sees(kind),
+        }
+    }
+
     /// Reads a manifest.
     ///
     /// # Errors

@@ -30,6 +30,8 @@ pub struct Sandboxed {
     /// The run of each request of the batch.
     runs: Vec<u32>,
     applier: Applier,
+    /// Whether the events of the call are that a switch is up.
+    tells_up: bool,
 }
 
 impl std::fmt::Debug for Sandboxed {
@@ -61,7 +63,8 @@ impl XidTable {
 impl Sandboxed {
     pub(crate) fn new(hosted: Arc<Hosted>, slot: Arc<InstanceSlot>) -> Sandboxed {
         let applier = Applier::new(Arc::clone(&hosted));
-        Sandboxed { hosted, slot, events: Events::default(), runs: Vec::new(), applier }
+        let (events, runs) = (Events::default(), Vec::new());
+        Sandboxed { hosted, slot, events, runs, applier, tells_up: false }
     }
 
     /// The name of its manifest.
@@ -72,11 +75,7 @@ impl Sandboxed {
     /// The kinds of events that its manifest asks for, and those that it has to be called for in
     /// any case: up and down, because its host keeps account of the switches.
     pub fn is_called_for(&self, kind: EventKind) -> bool {
-        match kind {
-            EventKind::Up | EventKind::Down => true,
-            EventKind::Timer => self.hosted.manifest.tick_ms > 0,
-            kind => self.hosted.manifest.sees(kind),
-        }
+        self.hosted.manifest.is_called_for(kind)
     }
 
     /// Writes the requests of a batch from `first` on, as many as fit one call; says where to go
@@ -155,15 +154,17 @@ impl Sandboxed {
 
     /// Hands the events over and does what is answered. False where the application failed.
     fn call(&mut self, target: &mut Target<'_, '_>, now: Time) -> bool {
-        let Sandboxed { hosted, slot, events, applier, .. } = self;
+        let Sandboxed { hosted, slot, events, applier, tells_up, .. } = self;
         let mut running = slot.lock();
         let Some(Running { instance, greeted, .. }) = running.as_mut() else { return false };
         let mut done = Ok(());
+        // A new instance is told of all switches that are there, and not once more of this one.
+        let is_told = *tells_up && !*greeted;
         if !*greeted {
             *greeted = true;
             done = greet(hosted, instance, applier, target.commands(), now);
         }
-        if !events.is_empty() {
+        if !events.is_empty() && !is_told {
             done = done.and_then(|()| {
                 let count = events.count();
                 let commands = instance.batch(events.finish())?;

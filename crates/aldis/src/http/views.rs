@@ -11,6 +11,8 @@ use aldis_http::api::weights::Design;
 
 use crate::app_registry::BUILT_IN;
 use crate::config::Config;
+#[cfg(feature = "sandbox")]
+use crate::installed::AboutInstalled;
 
 /// What [`Graph`] says, as it is told.
 pub(crate) fn apps(graph: &Graph) -> Apps {
@@ -21,6 +23,7 @@ pub(crate) fn apps(graph: &Graph) -> Apps {
         says: says(app.name).map_or_else(String::new, |known| known.says.to_owned()),
         state: if app.runs { AppState::Running } else { AppState::Stopped },
         reason: None,
+        version: None,
         exclusive: app.exclusive,
         starts_on: app.starts.iter().map(|on| on.name().to_owned()).collect(),
         reads: names(&app.reads),
@@ -41,23 +44,71 @@ fn sequence((on, apps): (EventKind, Vec<&'static str>)) -> Sequence {
     Sequence { on: on.name().to_owned(), apps }
 }
 
-/// The same as they are lined up now, with what they did until now.
-pub(super) fn running(
-    known: &Apps,
-    line_up: &LineUp,
-    did: Vec<AppSnapshot>,
-    world: &World,
-) -> Apps {
-    let app = |did: AppSnapshot| {
-        let app = known.apps.iter().find(|app| app.name == did.app)?;
+/// The applications as they are lined up now.
+pub(super) struct Running<'r> {
+    /// Those of the start.
+    pub(super) known: &'r Apps,
+    pub(super) line_up: &'r LineUp,
+    pub(super) world: &'r World,
+    /// Those that were installed.
+    #[cfg(feature = "sandbox")]
+    pub(super) installed: BTreeMap<&'static str, AboutInstalled>,
+}
+
+impl Running<'_> {
+    /// With what they did until now.
+    pub(super) fn told(&self, did: Vec<AppSnapshot>) -> Apps {
+        Apps {
+            apps: did.into_iter().filter_map(|did| self.app(did)).collect(),
+            sequences: self.line_up.sequences().map(sequence).collect(),
+            world: self.known.world.clone(),
+        }
+    }
+
+    fn app(&self, did: AppSnapshot) -> Option<App> {
+        #[cfg(feature = "sandbox")]
+        if let Some(about) = self.installed.get(did.app) {
+            return Some(installed(about, did));
+        }
+        let app = self.known.apps.iter().find(|app| app.name == did.app)?;
         let state = state(did.state);
-        let (reason, counted) = (did.reason.clone(), Some(counted(app, did, world)));
+        let (reason, counted) = (did.reason.clone(), Some(counted(app, did, self.world)));
         Some(App { state, reason, counted, ..app.clone() })
+    }
+}
+
+/// An installed application. What its sandbox is doing goes before what the workers say.
+#[cfg(feature = "sandbox")]
+fn installed(about: &AboutInstalled, did: AppSnapshot) -> App {
+    use aldis_sandbox::AppState as Sandbox;
+    let (state, reason) = match (&about.state, state(did.state)) {
+        (Sandbox::Restarting(why), AppState::Running) => {
+            (AppState::Restarting, Some(why.to_string()))
+        }
+        (Sandbox::Quarantined(why), AppState::Running) => {
+            (AppState::Quarantined, Some(why.to_string()))
+        }
+        (_, state) => (state, did.reason),
     };
-    Apps {
-        apps: did.into_iter().filter_map(app).collect(),
-        sequences: line_up.sequences().map(sequence).collect(),
-        world: known.world.clone(),
+    let in_words = |(name, number): (&str, u64)| (name.to_owned(), number);
+    App {
+        name: did.app.to_owned(),
+        says: about.says.clone(),
+        state,
+        reason,
+        version: Some(about.version.clone()),
+        exclusive: false,
+        starts_on: about.starts.iter().map(|kind| kind.name().to_owned()).collect(),
+        reads: vec![],
+        publishes: vec![],
+        counted: Some(Counted {
+            failed: state == AppState::Quarantined,
+            failures: did.failures + about.failures,
+            events: did.events.into_iter().map(in_words).collect(),
+            bytes_out: did.bytes_out,
+            own: about.own.clone(),
+            now: BTreeMap::new(),
+        }),
     }
 }
 

@@ -29,6 +29,11 @@ impl AppStats {
         AppStats { names, ..AppStats::default() }
     }
 
+    /// The names of what it counts itself.
+    pub(crate) fn names(&self) -> &'static [&'static str] {
+        self.names
+    }
+
     /// It was handed so many events, or flow requests, of this kind, and wrote so many bytes.
     #[inline]
     pub(crate) fn saw(&self, kind: EventKind, count: u64, bytes: usize) {

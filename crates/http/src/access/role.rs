@@ -16,8 +16,13 @@ pub enum AccessRole {
 
 /// Below these, whatever is not read is for administrators; and what is read too where it is a
 /// secret.
-const OF_ADMINS: [(&str, bool); 3] =
-    [("/api/v1/store", true), ("/api/v1/config", false), ("/api/v1/reload", false)];
+const OF_ADMINS: [(&str, bool); 5] = [
+    ("/api/v1/store", true),
+    ("/api/v1/config", false),
+    ("/api/v1/reload", false),
+    ("/api/v1/apps", false),
+    ("/api/v1/sequences", false),
+];
 
 /// What is asked for with a body, and changes nothing.
 const QUESTIONS: [&str; 4] = [
@@ -105,6 +110,9 @@ mod tests {
             ("post", "/api/v1/tracer", AccessRole::Write),
             ("get", "/api/v1/store/export", AccessRole::Admin),
             ("post", "/api/v1/reload", AccessRole::Admin),
+            ("get", "/api/v1/apps", AccessRole::Read),
+            ("post", "/api/v1/apps/{name}/stop", AccessRole::Admin),
+            ("put", "/api/v1/sequences/{on}", AccessRole::Admin),
             ("get", "/api/v1/config", AccessRole::Read),
             ("put", "/api/v1/config", AccessRole::Admin),
             ("put", "/api/v1/configurations", AccessRole::Write),

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use axum::Json;
-use axum::extract::State;
+use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use serde::{Deserialize, Serialize};
 #[cfg(test)]
@@ -54,6 +54,10 @@ pub struct App {
     pub reads: Vec<String>,
     /// The parts of the World that it publishes
     pub publishes: Vec<String>,
+    /// The version of its package, where it was installed from one
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(test, schema(example = "1.2.0"))]
+    pub version: Option<String>,
     /// What it did so far, where it is asked of a controller that runs
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Counted>,
@@ -119,6 +123,10 @@ pub enum AppState {
     Waiting,
     /// It failed, is left out, and can be started again
     Failed,
+    /// It failed in its sandbox, and starts again after a while
+    Restarting,
+    /// It failed in its sandbox too often, and is left out until it is started again
+    Quarantined,
 }
 
 /// The order of the applications for one event.
@@ -130,6 +138,24 @@ pub struct Order {
     pub apps: Vec<String>,
 }
 
+/// A line that an application wrote to the log.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
+pub struct AppLine {
+    /// Whether it is a warning
+    pub warns: bool,
+    /// The line
+    pub text: String,
+}
+
+/// The newest lines that an application wrote to the log, the oldest of them first.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
+pub struct AppLog {
+    /// The lines
+    pub lines: Vec<AppLine>,
+}
+
 /// Why a change of the applications was not made, in one sentence.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum NotChanged {
@@ -139,6 +165,10 @@ pub enum NotChanged {
     Refused(String),
     /// A worker did not follow in time.
     Late(String),
+    /// The package is not one, or not one for here.
+    BadPackage(String),
+    /// The disk did not take it.
+    Disk(String),
 }
 
 impl From<NotChanged> for Problem {
@@ -146,6 +176,12 @@ impl From<NotChanged> for Problem {
         match why {
             NotChanged::Unknown(why) => Problem::missing("no-such-app", why),
             NotChanged::Refused(why) => Problem::new(StatusCode::CONFLICT, "app-not-changed", why),
+            NotChanged::BadPackage(why) => {
+                Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-package", why)
+            }
+            NotChanged::Disk(why) => {
+                Problem::new(StatusCode::INSUFFICIENT_STORAGE, "not-kept", why)
+            }
             NotChanged::Late(why) => Problem::new(StatusCode::SERVICE_UNAVAILABLE, "late", why),
         }
     }
@@ -230,6 +266,82 @@ pub(crate) async fn reset_order(
     Path(on): Path<String>,
 ) -> Result<Json<Apps>, Problem> {
     change(&shared, move |controller| controller.order_apps(&on, vec![])).await
+}
+
+/// Install an application from its package, and start it
+///
+/// The body is the package. It is checked, compiled and kept, where the controller has a folder for that, before any worker calls it.
+#[cfg_attr(test, utoipa::path(post, path = "/api/v1/apps", operation_id = "install_app", tag = "controller",
+    request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The package"),
+responses(
+    (status = 200, description = "It runs on every worker", body = Apps),
+    (status = 409, description = "There is one of this name, or it cannot run here", body = Problem),
+    (status = 413, description = "Too long", body = Problem),
+    (status = 422, description = "No package, or one that asks for what is not granted", body = Problem),
+    (status = 503, description = "A worker did not follow in time", body = Problem),
+    (status = 507, description = "The disk did not take it; it does not run", body = Problem),
+)))]
+pub(crate) async fn install(State(shared): Ctx, request: Request) -> Result<Json<Apps>, Problem> {
+    let package = extract::body(request, &shared).await?;
+    change(&shared, move |controller| controller.install_app(&package)).await
+}
+
+/// Put another version of an application in its place
+///
+/// The body is the package. No request is lost. Where the new version fails soon, the one before comes back by itself.
+#[cfg_attr(test, utoipa::path(put, path = "/api/v1/apps/{name}", operation_id = "replace_app", tag = "controller", params(
+    ("name" = String, Path, description = "The application", example = "port-knocking"),
+), request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The package"),
+responses(
+    (status = 200, description = "It runs on every worker", body = Apps),
+    (status = 404, description = "There is no such application", body = Problem),
+    (status = 409, description = "It came with the controller", body = Problem),
+    (status = 413, description = "Too long", body = Problem),
+    (status = 422, description = "No package of this application, or one that asks for what is not granted", body = Problem),
+    (status = 503, description = "A worker did not follow in time", body = Problem),
+    (status = 507, description = "The disk did not take it; the old version stays", body = Problem),
+)))]
+pub(crate) async fn replace(
+    State(shared): Ctx,
+    Path(name): Path<String>,
+    request: Request,
+) -> Result<Json<Apps>, Problem> {
+    let package = extract::body(request, &shared).await?;
+    change(&shared, move |controller| controller.replace_app(&name, &package)).await
+}
+
+/// Remove an application that was installed
+#[cfg_attr(test, utoipa::path(delete, path = "/api/v1/apps/{name}", operation_id = "remove_app", tag = "controller", params(
+    ("name" = String, Path, description = "The application", example = "port-knocking"),
+), responses(
+    (status = 200, description = "It is gone; what it installed on switches stays there", body = Apps),
+    (status = 404, description = "There is no such application", body = Problem),
+    (status = 409, description = "It came with the controller", body = Problem),
+    (status = 503, description = "A worker did not follow in time", body = Problem),
+)))]
+pub(crate) async fn remove(
+    State(shared): Ctx,
+    Path(name): Path<String>,
+) -> Result<Json<Apps>, Problem> {
+    change(&shared, move |controller| controller.remove_app(&name)).await
+}
+
+/// The newest lines that an installed application wrote to the log
+#[cfg_attr(test, utoipa::path(get, path = "/api/v1/apps/{name}/log", operation_id = "app_log", tag = "controller", params(
+    ("name" = String, Path, description = "The application", example = "port-knocking"),
+), responses(
+    (status = 200, description = "Lines, the oldest first", body = AppLog),
+    (status = 404, description = "No application of this name was installed", body = Problem),
+)))]
+pub(crate) async fn log(
+    State(shared): Ctx,
+    Path(name): Path<String>,
+) -> Result<Json<AppLog>, Problem> {
+    let lines = shared.controller.app_log(&name).ok_or_else(|| {
+        let detail = format!("no application {name:?} was installed from a package");
+        Problem::missing("no-such-app", detail)
+    })?;
+    Ok(Json(AppLog { lines }))
 }
 
 /// Makes a change, which waits for the workers, on another thread than the one that serves.

@@ -180,14 +180,11 @@ impl LineUp {
             let Some(place) = place.as_mut().filter(|place| place.life == Life::Joining) else {
                 continue;
             };
-            let (mut instance, generation) = ((place.app.make)(), place.generation);
-            let lacks = |switch: &&Arc<Switch>| !switch.has_slot(at, generation);
-            let slot =
-                |switch: &Arc<Switch>| (switch.info.dpid, instance.init_switch(now, &switch.info));
-            let slots = switches.iter().filter(lacks).map(slot).collect();
-            place.late_slots = Arc::new(LateSlots(slots));
+            if place.app.has_slot {
+                place.late_slots = Arc::new(LateSlots::made(at, place, now, switches));
+            }
             place.life = Life::Running;
-            started_in = Some(generation);
+            started_in = Some(place.generation);
         }
         Ok(LineUp { started_in, ..self.with(places, self.row.clone())? })
     }
@@ -246,6 +243,11 @@ impl LineUp {
     /// It is not there, or came with the controller.
     pub fn check_removal(&self, name: &str) -> Result<(), LineUpError> {
         self.check_added(self.find(name)?)
+    }
+
+    /// Whether an application runs, or has failed meanwhile.
+    pub fn runs(&self, name: &str) -> bool {
+        self.position(name).is_some_and(|at| self.has_instances(at))
     }
 
     /// Whether an application failed, and is left out.
@@ -344,6 +346,17 @@ impl LineUp {
             }
         }
         Ok(())
+    }
+}
+
+impl LateSlots {
+    /// Those that an application makes for switches that have none of it.
+    fn made(at: usize, place: &Place, now: Time, switches: &[Arc<Switch>]) -> LateSlots {
+        let mut instance = (place.app.make)();
+        let lacks = |switch: &&Arc<Switch>| !switch.has_slot(at, place.generation);
+        let slot =
+            |switch: &Arc<Switch>| (switch.info.dpid, instance.init_switch(now, &switch.info));
+        LateSlots(switches.iter().filter(lacks).map(slot).collect())
     }
 }
 

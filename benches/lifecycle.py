@@ -1,0 +1,89 @@
+#!/usr/bin/python3
+"""What it costs the others when applications come and go: throughput, delay and losses of `aldis bench` beside such changes.
+
+    cargo build --release && benches/lifecycle.py [--rounds 5] [--seconds 3] [--every 0.1] [--app hub] [--apps …]
+
+The controller has core 0, the load core 1. Rounds without and with changes take turns: in one with changes the application is
+stopped, or started, each --every seconds. With windows of 400 requests the rate and what went unanswered are read; with one
+request at a time the delays are. What counts is the ratio of a round with changes to the one before it without.
+"""
+import argparse, json, os, statistics, subprocess, sys, threading, time, urllib.request
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+LISTEN, HTTP = "127.0.0.1:16653", "127.0.0.1:18080"
+
+
+def pinned(core, *command, **more):
+    return subprocess.Popen(["taskset", "-c", str(core), *command], **more)
+
+
+def change(app, how):
+    """Stops or starts the application; how long the controller took for it, in ms."""
+    request = urllib.request.Request(f"http://{HTTP}/api/v1/apps/{app}/{how}", data=b"{}", method="POST",
+                                     headers={"Content-Type": "application/json"})
+    begun = time.monotonic()
+    urllib.request.urlopen(request, timeout=15).read()
+    return (time.monotonic() - begun) * 1000
+
+
+def changes(app, every, over, took):
+    how = "stop"
+    while not over.wait(every):
+        took.append(change(app, how))
+        how = "start" if how == "stop" else "stop"
+    if how == "start":
+        change(app, how)
+
+
+def bench(aldis, seconds, window, beside):
+    over, took = threading.Event(), []
+    thread = threading.Thread(target=changes, args=(*beside, over, took)) if beside else None
+    load = ["bench", LISTEN, "-s", "16", "-M", "1000", "--outstanding", str(window), "-l", str(seconds), "-m", "1000", "-w", "1",
+            "--json"]
+    process = pinned(1, aldis, *load, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    if thread:
+        thread.start()
+    said = json.loads(process.communicate(timeout=seconds * 10 + 60)[0])
+    if thread:
+        over.set()
+        thread.join()
+    return said, took
+
+
+def main():
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("--rounds", type=int, default=5)
+    asked.add_argument("--seconds", type=int, default=3)
+    asked.add_argument("--every", type=float, default=0.1)
+    asked.add_argument("--app", default="hub", help="the application that comes and goes")
+    asked.add_argument("--apps", default="hub,learning-switch", help="those of the controller; \"default\" for the default set")
+    asked.add_argument("--aldis", default=os.path.join(ROOT, "target/release/aldis"))
+    options = asked.parse_args()
+    apps = [] if options.apps == "default" else ["--apps", options.apps]
+    controller = pinned(0, options.aldis, "run", "--workers", "1", "--listen", LISTEN, "--http", HTTP, *apps,
+                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        time.sleep(1)
+        for window, what, of in ((400, "requests a second", "rate"), (1, "p99, µs", "p99")):
+            ratios, took, lost = [], [], 0
+            for _ in range(options.rounds):
+                before, _ = bench(options.aldis, options.seconds, window, None)
+                after, ms = bench(options.aldis, options.seconds, window, (options.app, options.every))
+                one, other = figure(before, of), figure(after, of)
+                ratios.append(other / one)
+                took += ms
+                lost += after["counts"]["lost"]
+            print(f"window {window}: {what}, ratio with changes to without: median {statistics.median(ratios):.3f}, "
+                  f"{min(ratios):.3f} to {max(ratios):.3f}; {len(took)} changes, {statistics.median(took):.1f} ms each "
+                  f"(longest {max(took):.1f}), {lost} requests lost", flush=True)
+    finally:
+        controller.terminate()
+        controller.wait()
+
+
+def figure(said, of):
+    return said["rate"]["mean"] if of == "rate" else said["latency"]["p99_us"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,386 @@
+//! Installed applications: those that came as a package, each in its sandbox, while the controller
+//! runs or from its folder at the start.
+//!
+//! ```text
+//!   package ──read──▶ compiled ──started──▶ kept in the folder ──▶ lined up on every worker
+//! ```
+//!
+//! What fails on the way leaves nothing behind. None of it runs on a worker.
+
+mod folder;
+mod watch;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use aldis_control::EventKind;
+use aldis_control::pipeline::AppEntry;
+use aldis_engine::{Handle, LifecycleError};
+use aldis_sandbox::{AppSettings, AppState, Application, Compiled, Line, Package, Runtime, Trust};
+use tracing::{info, warn};
+
+use crate::app_registry::ANSWERERS;
+use folder::Folder;
+
+/// The applications that were installed from packages.
+pub(crate) struct InstalledApps {
+    engine: Handle,
+    runtime: Runtime,
+    folder: Option<Folder>,
+    trust: Trust,
+    tables: aldis_control::Tables,
+    /// By name. Held while one is installed, replaced or removed: one at a time.
+    apps: Mutex<BTreeMap<&'static str, Installed>>,
+}
+
+/// One of them.
+#[derive(Clone)]
+struct Installed {
+    application: Application,
+    package: Arc<[u8]>,
+    /// Counts the versions that were put in its place.
+    replaced: u64,
+}
+
+/// What is to be known of an installed application besides what any application has.
+pub(crate) struct AboutInstalled {
+    /// What it does, in its author's words.
+    pub(crate) says: String,
+    /// The version of its package.
+    pub(crate) version: String,
+    /// The kinds of events that it starts on.
+    pub(crate) starts: &'static [EventKind],
+    /// What its sandbox is doing.
+    pub(crate) state: AppState,
+    /// What it counts itself, and its sandbox of it.
+    pub(crate) own: BTreeMap<String, u64>,
+    /// How often it failed.
+    pub(crate) failures: u64,
+}
+
+/// Why a package was not installed, or what was installed not changed.
+#[derive(Debug)]
+pub(crate) enum InstallError {
+    /// The package is not one, or not one for here.
+    Package(String),
+    /// No application of this name was installed.
+    Unknown(String),
+    /// The workers refuse.
+    Engine(LifecycleError),
+    /// The disk did not take it.
+    Disk(String),
+}
+
+impl InstalledApps {
+    /// With those of the folder, where there is one. Each that cannot be installed is told about.
+    ///
+    /// # Errors
+    /// One sentence: no sandbox can be made on this machine.
+    pub(crate) fn start(
+        engine: Handle,
+        folder: Option<PathBuf>,
+        trust: Trust,
+        tables: aldis_control::Tables,
+    ) -> Result<Arc<InstalledApps>, String> {
+        let clock = engine.clone();
+        let runtime = Runtime::new(move || clock.now());
+        let runtime = runtime.map_err(|why| format!("cannot make sandboxes: {why}"))?;
+        let folder = folder.map(Folder::new);
+        let apps = Mutex::default();
+        let installed = InstalledApps { engine, runtime, folder, trust, tables, apps };
+        let installed = Arc::new(installed);
+        installed.install_kept();
+        Ok(installed)
+    }
+
+    fn install_kept(&self) {
+        let Some(folder) = &self.folder else { return };
+        for kept in folder.packages() {
+            let file = kept.file.display().to_string();
+            let done = kept
+                .read()
+                .map_err(InstallError::Disk)
+                .and_then(|bytes| self.put(&bytes, kept.runs, false).map(|name| name.to_owned()));
+            match done {
+                Ok(name) if kept.runs => info!("{name}: started from {file}"),
+                Ok(name) => info!("{name}: there in {file}, and stopped as it was"),
+                Err(why) => warn!("{file}: {}", why.sentence()),
+            }
+        }
+    }
+
+    /// Installs and starts an application.
+    ///
+    /// # Errors
+    /// Why not; nothing is left behind then.
+    pub(crate) fn install(&self, package: &[u8]) -> Result<(), InstallError> {
+        self.put(package, true, true).map(drop)
+    }
+
+    fn put(&self, bytes: &[u8], runs: bool, keeps: bool) -> Result<&'static str, InstallError> {
+        let mut apps = self.lock();
+        let application = self.compile(bytes)?;
+        let name = interned(application.name());
+        if let Some(there) = self.engine.line_up().apps().find(|(_, there, _)| *there == name) {
+            let why = aldis_control::pipeline::LineUpError::Twice(there.1);
+            return Err(InstallError::Engine(why.into()));
+        }
+        if runs {
+            start(&application)?;
+        }
+        let folder = self.folder.as_ref().filter(|_| keeps);
+        folder.map_or(Ok(()), |folder| folder.keep(name, bytes)).map_err(InstallError::Disk)?;
+        let before = self.place();
+        let added = match runs {
+            true => self.engine.add_app(entry(&application), before),
+            false => self.engine.add_stopped_app(entry(&application), before),
+        };
+        if let Err(why) = added {
+            let _ = application.stop();
+            folder.into_iter().for_each(|folder| folder.forget(name));
+            return Err(InstallError::Engine(why));
+        }
+        let installed = Installed { application, package: bytes.into(), replaced: 0 };
+        apps.insert(name, installed);
+        Ok(name)
+    }
+
+    /// Puts another version in the place of an application. Where that fails soon, the one before
+    /// comes back.
+    ///
+    /// # Errors
+    /// Why not; the version that is there stays then.
+    pub(crate) fn replace(self: &Arc<Self>, name: &str, bytes: &[u8]) -> Result<(), InstallError> {
+        let mut apps = self.lock();
+        let name = interned(name);
+        let before = apps.get(name).cloned().ok_or_else(|| unknown(name))?;
+        let application = self.compile(bytes)?;
+        if application.name() != name {
+            let other = application.name();
+            let why =
+                format!("the package is one of the application \"{other}\", not of \"{name}\"");
+            return Err(InstallError::Package(why));
+        }
+        let runs = before.application.status().state != AppState::Stopped;
+        if runs {
+            self.introduce(&application);
+            start(&application)?;
+        }
+        let folder = self.folder.as_ref();
+        folder.map_or(Ok(()), |folder| folder.keep(name, bytes)).map_err(InstallError::Disk)?;
+        if let Err(why) = self.engine.replace_app(entry(&application)) {
+            let _ = application.stop();
+            // As it was; where that fails too, the next start has the newer version.
+            let _ = folder.map(|folder| folder.keep(name, &before.package));
+            return Err(InstallError::Engine(why));
+        }
+        let replaced = before.replaced + 1;
+        let installed = Installed { application, package: bytes.into(), replaced };
+        apps.insert(name, installed.clone());
+        drop(apps);
+        match runs {
+            true => watch::begin(self, name, before, installed),
+            false => drop(before.application.stop()),
+        }
+        Ok(())
+    }
+
+    /// The version before comes back, where the one that failed is still there.
+    fn go_back(&self, name: &'static str, before: Installed, failed: &Installed, why: &str) {
+        let mut apps = self.lock();
+        if apps.get(name).is_none_or(|there| there.replaced != failed.replaced) {
+            // Meanwhile it was removed, or replaced again.
+            let _ = before.application.stop();
+            return;
+        }
+        self.introduce(&before.application);
+        if let Err(refused) = self.engine.replace_app(entry(&before.application)) {
+            return warn!("{name}: the version before does not come back: {refused}");
+        }
+        if let Some(folder) = &self.folder
+            && let Err(refused) = folder.keep(name, &before.package)
+        {
+            warn!("{name}: the next start has the version that failed: {refused}");
+        }
+        let _ = failed.application.stop();
+        let (new, old) = (failed.application.manifest(), before.application.manifest());
+        warn!("{name}: version {} failed, and {} is back: {why}", new.version, old.version);
+        apps.insert(name, Installed { replaced: failed.replaced + 1, ..before });
+    }
+
+    /// Starts an installed application that was stopped, or whose sandbox gave it up.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn begin(&self, name: &str) -> Result<(), InstallError> {
+        let apps = self.lock();
+        let installed = apps.get(name).ok_or_else(|| unknown(name))?;
+        let lined_up = self.engine.line_up().runs(name);
+        if lined_up && matches!(installed.application.status().state, AppState::Quarantined(_)) {
+            return start(&installed.application);
+        }
+        if !lined_up {
+            start(&installed.application)?;
+        }
+        self.engine.start_app(name).map_err(InstallError::Engine)?;
+        self.mark(name, true);
+        Ok(())
+    }
+
+    /// Stops an installed application.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn stop(&self, name: &str) -> Result<(), InstallError> {
+        let apps = self.lock();
+        let installed = apps.get(name).ok_or_else(|| unknown(name))?;
+        self.engine.stop_app(name).map_err(InstallError::Engine)?;
+        if let Err(fault) = installed.application.stop() {
+            warn!("{name}: failed while it was stopped: {fault}");
+        }
+        self.mark(name, false);
+        Ok(())
+    }
+
+    /// Removes an installed application.
+    ///
+    /// # Errors
+    /// Why not.
+    pub(crate) fn remove(&self, name: &str) -> Result<(), InstallError> {
+        let mut apps = self.lock();
+        if !apps.contains_key(name) {
+            // It may be one that came with the controller, which the workers say.
+            return self.engine.remove_app(name).map_err(InstallError::Engine);
+        }
+        self.engine.remove_app(name).map_err(InstallError::Engine)?;
+        if let Some(installed) = apps.remove(name) {
+            let _ = installed.application.stop();
+        }
+        self.folder.iter().for_each(|folder| folder.forget(name));
+        Ok(())
+    }
+
+    /// Whether an application of this name was installed.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.lock().contains_key(name)
+    }
+
+    /// What is to be known of each, by name.
+    pub(crate) fn about(&self) -> BTreeMap<&'static str, AboutInstalled> {
+        let apps = self.lock();
+        let about = |(name, installed): (&&'static str, &Installed)| {
+            let (manifest, status) =
+                (installed.application.manifest(), installed.application.status());
+            let mut own = status.own;
+            own.extend([
+                ("messages".to_owned(), status.messages),
+                ("refused".to_owned(), status.refused),
+            ]);
+            let about = AboutInstalled {
+                says: manifest.description.clone(),
+                version: manifest.version.clone(),
+                starts: starts(&installed.application),
+                state: status.state,
+                own,
+                failures: status.faults.values().sum(),
+            };
+            (*name, about)
+        };
+        apps.iter().map(about).collect()
+    }
+
+    /// The newest lines that one wrote to the log, the oldest first.
+    pub(crate) fn lines(&self, name: &str) -> Option<Vec<Line>> {
+        self.lock().get(name).map(|installed| installed.application.lines())
+    }
+
+    fn compile(&self, bytes: &[u8]) -> Result<Application, InstallError> {
+        let refused = |why: aldis_sandbox::PackageError| InstallError::Package(why.to_string());
+        let package = Arc::new(Package::read(bytes, &self.trust).map_err(refused)?);
+        let cache = self.folder.as_ref().map(Folder::code);
+        let compiled = Compiled::load(&self.runtime, package, cache.as_deref()).map_err(refused)?;
+        let settings = AppSettings { tables: self.tables, ..AppSettings::default() };
+        Application::install(&self.runtime, compiled, settings).map_err(refused)
+    }
+
+    fn introduce(&self, application: &Application) {
+        let switches = self.engine.switches().into_iter();
+        switches.for_each(|seen| application.introduce(seen.switch.info.clone()));
+    }
+
+    /// In front of the first that answers whatever it sees.
+    fn place(&self) -> Option<&'static str> {
+        let line_up = self.engine.line_up();
+        let mut names = line_up.apps().map(|(_, name, _)| name);
+        names.find(|name| ANSWERERS.contains(name))
+    }
+
+    fn mark(&self, name: &str, runs: bool) {
+        if let Some(folder) = &self.folder
+            && let Err(why) = folder.mark(name, runs)
+        {
+            warn!("{name}: the next start does not know of this: {why}");
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<&'static str, Installed>> {
+        self.apps.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl InstallError {
+    /// In one sentence.
+    pub(crate) fn sentence(&self) -> String {
+        match self {
+            InstallError::Package(why) | InstallError::Unknown(why) | InstallError::Disk(why) => {
+                why.clone()
+            }
+            InstallError::Engine(why) => why.to_string(),
+        }
+    }
+}
+
+fn unknown(name: &str) -> InstallError {
+    InstallError::Unknown(format!("no application \"{name}\" was installed from a package"))
+}
+
+fn start(application: &Application) -> Result<(), InstallError> {
+    application.start().map_err(|fault| {
+        InstallError::Package(format!("{}: it does not start: {fault}", application.name()))
+    })
+}
+
+/// For the line-up of the workers.
+fn entry(application: &Application) -> AppEntry {
+    let instances = application.clone();
+    let entry = AppEntry::of(move || instances.sandboxed());
+    entry.named(interned(application.name()), starts(application))
+}
+
+/// The kinds of events that it has to be called for.
+fn starts(application: &Application) -> &'static [EventKind] {
+    static KNOWN: Mutex<BTreeSet<&'static [EventKind]>> = Mutex::new(BTreeSet::new());
+    let manifest = application.manifest();
+    let kinds: Vec<EventKind> =
+        EventKind::ALL.into_iter().filter(|kind| manifest.is_called_for(*kind)).collect();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(there) = known.get(&*kinds) {
+        return there;
+    }
+    let kinds: &'static [EventKind] = kinds.leak();
+    known.insert(kinds);
+    kinds
+}
+
+/// The name for as long as the process lives. Each different one is kept once.
+fn interned(name: &str) -> &'static str {
+    static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(there) = known.get(name) {
+        return there;
+    }
+    let name: &'static str = name.to_owned().leak();
+    known.insert(name);
+    name
+}

@@ -1,0 +1,59 @@
+"""The component's side of the contract: makes the class that the bindings look for."""
+
+import logging
+
+from componentize_py_types import Err
+from wit_world.imports import host
+
+from aldis._batch import Dispatcher
+from aldis.base.app_manager import App
+
+
+class _Log(logging.Handler):
+    """The log of the controller."""
+
+    def emit(self, record):
+        level = host.Level.WARNING if record.levelno >= logging.WARNING else host.Level.INFO
+        host.log(level, self.format(record))
+
+
+def application(module):
+    """The one application of a module."""
+    classes = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type)
+        and issubclass(value, App)
+        and value.__module__ == module.__name__
+    ]
+    if len(classes) != 1:
+        raise TypeError(f"{module.__name__} has {len(classes)} classes of applications, not one")
+    return classes[0]
+
+
+def world(module):
+    """The class that the component exports."""
+    app_class = application(module)
+
+    class WitWorld:
+        """An application, for the controller."""
+
+        dispatcher = None
+
+        def start(self, config):
+            logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[_Log()])
+            try:
+                WitWorld.dispatcher = Dispatcher(app_class(config=config))
+            except Exception as error:
+                raise Err(f"{type(error).__name__}: {error}") from error
+
+        def batch(self, events):
+            return WitWorld.dispatcher.batch(events)
+
+        def tick(self, now):
+            return WitWorld.dispatcher.tick(now)
+
+        def stop(self):
+            WitWorld.dispatcher.app.stop()
+
+    return WitWorld

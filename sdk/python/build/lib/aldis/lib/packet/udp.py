@@ -1,0 +1,5 @@
+"""Headers of UDP."""
+
+from aldis.lib.packet.ports import udp
+
+__all__ = ["udp"]

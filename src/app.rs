@@ -1,0 +1,52 @@
+//! `aldis app`: applications are built into packages, and those of a running controller are
+//! installed, started, stopped and put in order.
+
+mod build;
+mod new;
+
+use std::process::ExitCode;
+
+use crate::client;
+use crate::failure::CommandFailure;
+
+/// Arguments of `aldis app`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+Examples:
+  aldis app list                                  what there is, and what it does
+  aldis app stop route-flow                       no worker calls it any more
+  aldis app start route-flow                      it begins anew
+  aldis app order flow-request acl,hosts,spanning another order for an event
+  aldis app order flow-request --reset            the usual one again
+  aldis app new knock                             knock.py and knock.toml, to begin with
+  aldis app build knock.py                        the package knock.app
+  aldis app install knock.app                     an application from its package, in a sandbox
+  aldis app replace knock.app                     another version of it, without a pause
+  aldis app logs knock                            what it wrote to the log
+  aldis app remove knock                          it is gone")]
+pub(crate) struct Args {
+    #[command(subcommand)]
+    command: AppCommand,
+}
+
+#[derive(clap::Subcommand)]
+enum AppCommand {
+    /// Write the files of an application, to begin with.
+    New(new::Args),
+    /// Build an application into its package: one file, to be installed.
+    Build(build::Args),
+    #[command(flatten)]
+    Running(client::app::RunningAppCommand),
+}
+
+/// Does it.
+///
+/// # Errors
+/// One sentence.
+pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
+    match args.command {
+        AppCommand::New(args) => new::run(&args),
+        AppCommand::Build(args) => build::run(&args),
+        AppCommand::Running(command) => client::app::run(command).map_err(CommandFailure::from),
+    }
+}

@@ -1,0 +1,182 @@
+//! `aldis app build`: the package of an application, from its folder or its one file.
+
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitCode, Stdio};
+
+use aldis_sandbox::{Manifest, pack};
+use serde_json::Value;
+
+use crate::failure::CommandFailure;
+
+/// What Rust compiles components for.
+const TARGET: &str = "wasm32-wasip2";
+
+/// Arguments of `aldis app build`.
+#[derive(clap::Args)]
+pub(crate) struct Args {
+    /// The application: a folder with a manifest.toml and a crate of Rust, or an app.py; or a
+    /// module of Python, with a manifest of the same name, as knock.py and knock.toml
+    #[arg(value_name = "FOLDER|FILE.py", default_value = ".")]
+    source: PathBuf,
+    /// Write the package to this file [default: NAME.app here]
+    #[arg(long, short, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Sign it with this Ed25519 key, in PKCS#8 (DER)
+    #[arg(long, value_name = "FILE")]
+    key: Option<PathBuf>,
+}
+
+/// Builds the component, and packs it with its manifest.
+///
+/// # Errors
+/// One sentence that names the file, and the field where there is one.
+pub(crate) fn run(args: &Args) -> Result<ExitCode, CommandFailure> {
+    let source = Source::of(&args.source)?;
+    let text = read(&source.manifest)?;
+    let shown = source.manifest.display();
+    let manifest = Manifest::read(&text);
+    let manifest = manifest.map_err(|why| CommandFailure::Usage(format!("{shown}: {why}")))?;
+    let key = args.key.as_deref().map(read).transpose()?;
+    let component = source.component()?;
+    let package = pack(&text, &component, &[], key.as_deref());
+    let package = package.map_err(|why| format!("{}: {why}", args.source.display()))?;
+    let usual = || PathBuf::from(format!("{}.app", manifest.name));
+    let output = args.output.clone().unwrap_or_else(usual);
+    std::fs::write(&output, &package)
+        .map_err(|error| format!("cannot write {}: {error}", output.display()))?;
+    println!(
+        "{}: {} {}, {} KiB; install it with \"aldis app install {}\"",
+        output.display(),
+        manifest.name,
+        manifest.version,
+        package.len().div_ceil(1024),
+        output.display()
+    );
+    Ok(ExitCode::SUCCESS)
+}
+
+fn read(file: &Path) -> Result<Vec<u8>, CommandFailure> {
+    let read = std::fs::read(file);
+    read.map_err(|error| format!("cannot read {}: {error}", file.display()).into())
+}
+
+/// What an application is built of.
+#[derive(PartialEq, Eq, Debug)]
+struct Source {
+    manifest: PathBuf,
+    code: Code,
+}
+
+#[derive(PartialEq, Eq, Debug)]
+enum Code {
+    /// The folder of a crate.
+    Rust(PathBuf),
+    /// A module.
+    Python(PathBuf),
+}
+
+impl Source {
+    fn of(path: &Path) -> Result<Source, CommandFailure> {
+        let wrong = |why: &str| CommandFailure::Usage(format!("{}: {why}", path.display()));
+        if path.extension().is_some_and(|is| is == "py") {
+            let manifest = path.with_extension("toml");
+            return Ok(Source { manifest, code: Code::Python(path.to_owned()) });
+        }
+        if !path.is_dir() {
+            return Err(wrong("no folder, and no module of Python"));
+        }
+        let manifest = path.join("manifest.toml");
+        let module = path.join("app.py");
+        match (path.join("Cargo.toml").exists(), module.exists()) {
+            (true, _) => Ok(Source { manifest, code: Code::Rust(path.to_owned()) }),
+            (false, true) => Ok(Source { manifest, code: Code::Python(module) }),
+            (false, false) => {
+                Err(wrong("it has no Cargo.toml and no app.py: what is built is one of these"))
+            }
+        }
+    }
+
+    /// Compiles it.
+    fn component(&self) -> Result<Vec<u8>, CommandFailure> {
+        match &self.code {
+            Code::Rust(folder) => read(&compile(folder)?),
+            Code::Python(module) => compile_python(module),
+        }
+    }
+}
+
+/// Compiles a module of Python, with the package `aldis` of the Python that is first in the path.
+fn compile_python(module: &Path) -> Result<Vec<u8>, CommandFailure> {
+    let file = std::env::temp_dir().join(format!("aldis-app-{}.wasm", std::process::id()));
+    let mut python = Command::new("python3");
+    python.args(["-m", "aldis.build"]).arg(module).arg("--output").arg(&file);
+    let status = python.status().map_err(|error| format!("cannot run python3: {error}"))?;
+    if !status.success() {
+        return Err(format!(
+            "{} does not build; where Python finds no module \"aldis\": pip install sdk/python, \
+             from Aldis's repository",
+            module.display()
+        )
+        .into());
+    }
+    let component = read(&file);
+    // Where it stays, the system removes it some day.
+    let _ = std::fs::remove_file(&file);
+    component
+}
+
+/// Compiles the crate in a folder; the file of its component.
+fn compile(folder: &Path) -> Result<PathBuf, CommandFailure> {
+    let mut cargo = Command::new("cargo");
+    cargo.args(["build", "--release", "--target", TARGET, "--message-format"]);
+    cargo.arg("json-render-diagnostics").current_dir(folder);
+    let mut child = cargo.stdout(Stdio::piped()).spawn().map_err(|error| {
+        format!("cannot run cargo: {error}; Rust is needed to build {}", folder.display())
+    })?;
+    let said = child.stdout.take().map(BufReader::new);
+    let said = said.into_iter().flat_map(|out| out.lines().map_while(Result::ok));
+    let found = said.filter_map(|line| artifact(&line)).last();
+    let status = child.wait().map_err(|error| format!("cargo: {error}"))?;
+    if !status.success() {
+        return Err(format!(
+            "{} does not build; where the target is missing: rustup target add {TARGET}",
+            folder.display()
+        )
+        .into());
+    }
+    found.ok_or_else(|| {
+        let why = "it builds no component; has its Cargo.toml crate-type = [\"cdylib\"]?";
+        format!("{}: {why}", folder.display()).into()
+    })
+}
+
+/// The component that a line of cargo's messages names.
+fn artifact(line: &str) -> Option<PathBuf> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    let files = message["filenames"].as_array()?.iter().filter_map(Value::as_str);
+    files.map(PathBuf::from).find(|file| file.extension().is_some_and(|is| is == "wasm"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_that_holds_no_application_is_refused() {
+        let refused = Source::of(Path::new("/nowhere/at/all")).unwrap_err();
+        assert!(refused.sentence().contains("no folder"), "{refused:?}");
+        let refused = Source::of(Path::new("src/app")).unwrap_err();
+        assert!(refused.sentence().contains("no Cargo.toml and no app.py"), "{refused:?}");
+        let python = Source::of(Path::new("sdk/python/examples/learning_switch.py")).unwrap();
+        assert!(python.manifest.ends_with("learning_switch.toml"), "{python:?}");
+    }
+
+    #[test]
+    fn the_component_is_found_in_what_cargo_says() {
+        let line = r#"{"reason":"compiler-artifact","filenames":["/t/a.d","/t/a.wasm"]}"#;
+        assert_eq!(artifact(line), Some("/t/a.wasm".into()));
+        assert_eq!(artifact(r#"{"reason":"build-finished","success":true}"#), None);
+        assert_eq!(artifact("nonsense"), None);
+    }
+}

@@ -1,0 +1,190 @@
+//! Applications that are installed while the controller runs: built as their author would, installed
+//! by the command, serving an emulated network from their sandbox.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use aldis_sandbox::{Package, Trust, pack};
+use aldis_testkit::Folder;
+use aldis_testkit::client::Api;
+use aldis_testkit::network::Network;
+use aldis_testkit::running::Running;
+use aldis_wire::Version;
+use serde_json::Value;
+
+use super::ask::{asked, told};
+use super::when;
+
+/// The package of the SDK's example in Rust, built by the command.
+fn package() -> &'static PathBuf {
+    static BUILT: OnceLock<PathBuf> = OnceLock::new();
+    BUILT.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let file = root.join("target/sdk/simple-switch.app");
+        std::fs::create_dir_all(root.join("target/sdk")).unwrap();
+        let mut build = Command::new(env!("CARGO_BIN_EXE_aldis"));
+        build.args(["app", "build", "sdk/rust/examples/learning-switch", "--output"]).arg(&file);
+        build.env_remove("RUSTFLAGS").env("CARGO_TARGET_DIR", root.join("target/sdk"));
+        let output = build.current_dir(root).output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        let said = String::from_utf8(output.stdout).unwrap();
+        assert!(said.contains("simple-switch 0.1.0, ") && said.contains("aldis app install"));
+        file
+    })
+}
+
+/// The same application with another manifest.
+fn repacked(file: &Path, change: impl Fn(&str) -> String) {
+    let manifest = include_str!("../../sdk/rust/examples/learning-switch/manifest.toml");
+    let component = Package::read(&std::fs::read(package()).unwrap(), &Trust::Anyone).unwrap();
+    let packed = pack(change(manifest).as_bytes(), component.component(), &[], None).unwrap();
+    std::fs::write(file, packed).unwrap();
+}
+
+fn app(apps: &Value, name: &str) -> Value {
+    let mut all = apps["apps"].as_array().unwrap().iter();
+    all.find(|app| app["name"] == name).cloned().unwrap_or_default()
+}
+
+fn state(api: &Api) -> Value {
+    app(&api.get("/api/v1/apps").json(), "simple-switch")["state"].clone()
+}
+
+#[test]
+fn an_application_is_installed_serves_a_network_and_is_replaced_stopped_and_removed() {
+    let folder = Folder::new("installed");
+    let mut controller = Running::start(&["--http", "127.0.0.1:0", "--apps", "hub"]);
+    let api = Api::of(&mut controller);
+    let file = package().to_str().unwrap();
+    let list = told(&api, &["app", "install", file]);
+    let is_it = |line: &str| line.starts_with("simple-switch ") && line.contains(" running ");
+    assert!(list.lines().any(is_it), "{list}");
+    let script = ["0s pingall", "2s pingall", "4s pingall"];
+    let _network = Network::start(&controller, Version::V13, "single,4", &script);
+    let answered = |apps: &Value| {
+        let counted = &app(apps, "simple-switch")["counted"];
+        (counted["events"]["flow-request"].as_u64(), counted["bytes_out"].as_u64())
+    };
+    when(&api, "/api/v1/apps", |apps| answered(apps).0 >= Some(8) && answered(apps).1 > Some(0));
+    // It stops what it answers: nothing is left for the hub, which comes behind it.
+    let apps = api.get("/api/v1/apps").json();
+    assert_eq!(app(&apps, "hub")["counted"]["bytes_out"], 0, "{apps}");
+    assert_eq!(app(&apps, "simple-switch")["version"], "0.1.0");
+    let flows = api.get("/api/v1/switches/1/flows").json();
+    assert!(flows["total"].as_u64() > Some(0), "{flows}");
+    // A version that is the next one.
+    let next = folder.join("next.app");
+    repacked(&next, |manifest| manifest.replace("0.1.0", "0.2.0"));
+    let list = told(&api, &["app", "replace", next.to_str().unwrap()]);
+    assert!(list.contains("simple-switch"), "{list}");
+    assert_eq!(app(&api.get("/api/v1/apps").json(), "simple-switch")["version"], "0.2.0");
+    told(&api, &["app", "stop", "simple-switch"]);
+    assert_eq!(state(&api), "stopped");
+    told(&api, &["app", "start", "simple-switch"]);
+    assert_eq!(state(&api), "running");
+    assert!(told(&api, &["app", "logs", "simple-switch"]).starts_with("level "));
+    let list = told(&api, &["app", "remove", "simple-switch"]);
+    assert!(!list.contains("simple-switch"), "{list}");
+    let (_, errors, code) = asked(&api, &["app", "logs", "simple-switch"]);
+    assert!(code == Some(1) && errors.contains("was installed from a package"), "{errors}");
+}
+
+#[test]
+fn what_is_kept_starts_with_the_controller_and_what_was_stopped_stays_so() {
+    let folder = Folder::new("app-folder");
+    let kept = folder.join("apps");
+    let kept = kept.to_str().unwrap();
+    let args = ["--http", "127.0.0.1:0", "--apps", "hub", "--app-folder", kept];
+    let mut controller = Running::start(&args);
+    let api = Api::of(&mut controller);
+    told(&api, &["app", "install", package().to_str().unwrap()]);
+    assert_eq!(controller.end("-INT"), Some(0));
+    // One that is none is told about, and the others start.
+    std::fs::write(folder.join("apps/broken.app"), "no package").unwrap();
+    let mut controller = Running::start(&args);
+    let told_of = |line: &String| line.contains("broken.app: the package is refused");
+    assert!(controller.said.iter().any(told_of), "{:?}", controller.said);
+    let api = Api::of(&mut controller);
+    assert_eq!(state(&api), "running");
+    told(&api, &["app", "stop", "simple-switch"]);
+    assert_eq!(controller.end("-INT"), Some(0));
+    let mut controller = Running::start(&args);
+    let api = Api::of(&mut controller);
+    assert_eq!(state(&api), "stopped");
+    told(&api, &["app", "start", "simple-switch"]);
+    told(&api, &["app", "remove", "simple-switch"]);
+    assert_eq!(controller.end("-INT"), Some(0));
+    let mut controller = Running::start(&args);
+    let api = Api::of(&mut controller);
+    assert_eq!(state(&api), Value::Null);
+}
+
+#[test]
+fn a_package_that_is_not_in_order_is_refused_with_its_field() {
+    let folder = Folder::new("bad-packages");
+    let mut controller = Running::start(&["--http", "127.0.0.1:0", "--apps", "hub"]);
+    let api = Api::of(&mut controller);
+    let good = std::fs::read(package()).unwrap();
+    let refused = |bytes: &[u8], status: u16, words: &str| {
+        let kind = [("Content-Type", "application/octet-stream")];
+        let answer = api.ask("POST", "/api/v1/apps", &kind, bytes);
+        assert!(answer.is_problem(status, words), "{answer:?}");
+    };
+    refused(b"", 422, "the package is refused");
+    refused(&good[..good.len() / 2], 422, "the package is refused");
+    let mut altered = good.clone();
+    altered[good.len() / 2] ^= 1;
+    refused(&altered, 422, "altered");
+    let file = folder.join("other.app");
+    let bytes = |change: &dyn Fn(&str) -> String| {
+        repacked(&file, change);
+        std::fs::read(&file).unwrap()
+    };
+    // It takes the name of one that came with the controller.
+    refused(&bytes(&|of| of.replace("simple-switch", "hub")), 409, "\"hub\" already");
+    let small = |of: &str| of.replace("268435456", "65536");
+    refused(&bytes(&small), 422, "it does not start");
+    told(&api, &["app", "install", package().to_str().unwrap()]);
+    refused(&good, 409, "there is an application \"simple-switch\" already");
+    // Another application in its place, and one that does not start: the running version stays.
+    let replaced = |bytes: &[u8], words: &str| {
+        let kind = [("Content-Type", "application/octet-stream")];
+        let answer = api.ask("PUT", "/api/v1/apps/simple-switch", &kind, bytes);
+        assert!(answer.is_problem(422, words), "{answer:?}");
+        assert_eq!(state(&api), "running");
+    };
+    replaced(&bytes(&|of| of.replace("simple-switch", "other")), "not of \"simple-switch\"");
+    replaced(&bytes(&small), "it does not start");
+    let answer = api.ask("DELETE", "/api/v1/apps/hub", &[], b"");
+    assert!(answer.is_problem(409, "came with the controller"), "{answer:?}");
+}
+
+/// Its memory is used up by hosts without end: it is started again, and quarantined in the end,
+/// while the hub behind it goes on. A version that may have more takes its place and stays.
+#[test]
+fn an_application_that_needs_more_than_it_may_have_is_quarantined_and_the_others_go_on() {
+    let folder = Folder::new("quarantined");
+    let mut controller = Running::start(&["--http", "127.0.0.1:0", "--apps", "hub"]);
+    let api = Api::of(&mut controller);
+    let small = folder.join("small.app");
+    repacked(&small, |manifest| manifest.replace("268435456", "2097152"));
+    told(&api, &["app", "install", small.to_str().unwrap()]);
+    let mut bench = Command::new(env!("CARGO_BIN_EXE_aldis"));
+    bench.args(["bench", &controller.address, "-s", "4", "-M", "100000", "--outstanding", "50"]);
+    bench.args(["-l", "4", "-m", "1000", "--json"]);
+    let report = bench.output().unwrap();
+    let report: Value = serde_json::from_slice(&report.stdout).unwrap();
+    assert!(report["counts"]["answered"].as_u64() > Some(1000), "{report}");
+    when(&api, "/api/v1/apps", |apps| app(apps, "simple-switch")["state"] == "quarantined");
+    let told_of = controller.says("simple-switch: quarantined after ");
+    assert!(told_of.contains("memory"), "{told_of}");
+    let apps = api.get("/api/v1/apps").json();
+    let it = app(&apps, "simple-switch");
+    assert!(it["reason"].as_str().unwrap().contains("memory"), "{it}");
+    assert!(app(&apps, "hub")["counted"]["bytes_out"].as_u64() > Some(0), "{apps}");
+    told(&api, &["app", "start", "simple-switch"]);
+    assert_eq!(state(&api), "running");
+    told(&api, &["app", "replace", package().to_str().unwrap()]);
+    assert_eq!(state(&api), "running");
+}
