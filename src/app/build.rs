@@ -43,6 +43,10 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CommandFailure> {
     let package = package.map_err(|why| format!("{}: {why}", args.source.display()))?;
     let usual = || PathBuf::from(format!("{}.app", manifest.name));
     let output = args.output.clone().unwrap_or_else(usual);
+    if let Some(folder) = output.parent() {
+        // Where it cannot be made, neither can the file, which says why.
+        let _ = std::fs::create_dir_all(folder);
+    }
     std::fs::write(&output, &package)
         .map_err(|error| format!("cannot write {}: {error}", output.display()))?;
     println!(

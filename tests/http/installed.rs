@@ -1,5 +1,5 @@
-//! Applications that are installed while the controller runs: built as their author would, installed
-//! by the command, serving an emulated network from their sandbox.
+//! Applications that are installed while the controller runs: built as their author would,
+//! installed by the command, serving an emulated network from their sandbox.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -22,7 +22,6 @@ fn package() -> &'static PathBuf {
     BUILT.get_or_init(|| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
         let file = root.join("target/sdk/simple-switch.app");
-        std::fs::create_dir_all(root.join("target/sdk")).unwrap();
         let mut build = Command::new(env!("CARGO_BIN_EXE_aldis"));
         build.args(["app", "build", "sdk/rust/examples/learning-switch", "--output"]).arg(&file);
         build.env_remove("RUSTFLAGS").env("CARGO_TARGET_DIR", root.join("target/sdk"));

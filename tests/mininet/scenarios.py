@@ -15,6 +15,7 @@ import kept
 import movers
 import proxies
 import rest
+import sandboxed
 import secure
 import topologies
 import traced
@@ -55,6 +56,7 @@ def all_of_them():
     yield from movers.all_of_them(VERSIONS)
     yield from proxies.all_of_them(VERSIONS)
     yield from rest.all_of_them(VERSIONS)
+    yield from sandboxed.all_of_them(VERSIONS)
     yield from secure.all_of_them(VERSIONS)
     yield from traced.all_of_them(VERSIONS)
     for design in designs():

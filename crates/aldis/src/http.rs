@@ -253,7 +253,7 @@ impl Controller for EngineView {
 
     fn apps(&self) -> Apps {
         let engine = &self.engine;
-        let apps = views::Running {
+        let apps = views::AppsView {
             known: &self.apps,
             line_up: &engine.line_up(),
             world: &engine.world(),

@@ -45,7 +45,7 @@ fn sequence((on, apps): (EventKind, Vec<&'static str>)) -> Sequence {
 }
 
 /// The applications as they are lined up now.
-pub(super) struct Running<'r> {
+pub(super) struct AppsView<'r> {
     /// Those of the start.
     pub(super) known: &'r Apps,
     pub(super) line_up: &'r LineUp,
@@ -55,7 +55,7 @@ pub(super) struct Running<'r> {
     pub(super) installed: BTreeMap<&'static str, AboutInstalled>,
 }
 
-impl Running<'_> {
+impl AppsView<'_> {
     /// With what they did until now.
     pub(super) fn told(&self, did: Vec<AppSnapshot>) -> Apps {
         Apps {

@@ -1,5 +1,5 @@
-//! The folder of installed applications: `NAME.app`, its package; `NAME.stopped`, where it is not to
-//! run; and `code/`, what was compiled of the packages.
+//! The folder of installed applications: `NAME.app`, its package; `NAME.stopped`, where it is not
+//! to run; and `code/`, what was compiled of the packages.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};

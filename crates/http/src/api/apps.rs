@@ -197,7 +197,8 @@ pub(crate) async fn show(State(shared): Ctx) -> Json<Apps> {
 
 /// Start an application that does not run, or that failed
 ///
-/// It begins anew, is told of the switches that are connected as if they joined now, and sees what comes from then on. Those that
+/// It begins anew, is told of the switches that are connected as if they joined now, and sees
+/// what comes from then on. Those that
 /// waited for what it publishes start with it. No request is lost or answered twice.
 #[cfg_attr(test, utoipa::path(post, path = "/api/v1/apps/{name}/start", operation_id = "start_app", tag = "controller", params(
     ("name" = String, Path, description = "The application", example = "learning-switch"),
@@ -216,7 +217,8 @@ pub(crate) async fn start(
 
 /// Stop an application that runs
 ///
-/// Those that need what it publishes stop with it, and start with it again. What it installed on switches stays there.
+/// Those that need what it publishes stop with it, and start with it again. What it installed on
+/// switches stays there.
 #[cfg_attr(test, utoipa::path(post, path = "/api/v1/apps/{name}/stop", operation_id = "stop_app", tag = "controller", params(
     ("name" = String, Path, description = "The application", example = "learning-switch"),
 ), responses(
@@ -270,7 +272,8 @@ pub(crate) async fn reset_order(
 
 /// Install an application from its package, and start it
 ///
-/// The body is the package. It is checked, compiled and kept, where the controller has a folder for that, before any worker calls it.
+/// The body is the package. It is checked, compiled and kept, where the controller has a folder
+/// for that, before any worker calls it.
 #[cfg_attr(test, utoipa::path(post, path = "/api/v1/apps", operation_id = "install_app", tag = "controller",
     request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The package"),
 responses(
@@ -288,7 +291,8 @@ pub(crate) async fn install(State(shared): Ctx, request: Request) -> Result<Json
 
 /// Put another version of an application in its place
 ///
-/// The body is the package. No request is lost. Where the new version fails soon, the one before comes back by itself.
+/// The body is the package. No request is lost. Where the new version fails soon, the one before
+/// comes back by itself.
 #[cfg_attr(test, utoipa::path(put, path = "/api/v1/apps/{name}", operation_id = "replace_app", tag = "controller", params(
     ("name" = String, Path, description = "The application", example = "port-knocking"),
 ), request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The package"),
