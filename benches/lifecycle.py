@@ -1,16 +1,23 @@
 #!/usr/bin/python3
 """What it costs the others when applications come and go: throughput, delay and losses of `aldis bench` beside such changes.
 
-    cargo build --release && benches/lifecycle.py [--rounds 5] [--seconds 3] [--every 0.1] [--app hub] [--apps …]
+    cargo build --release && benches/lifecycle.py [--rounds 5] [--seconds 3] [--every 0.1] [--app dhcp] [--apps …]
 
 The controller has core 0, the load core 1. Rounds without and with changes take turns: in one with changes the application is
 stopped, or started, each --every seconds. With windows of 400 requests the rate and what went unanswered are read; with one
 request at a time the delays are. What counts is the ratio of a round with changes to the one before it without.
 """
-import argparse, json, os, statistics, subprocess, sys, threading, time, urllib.request
+import argparse, json, os, socket, statistics, subprocess, sys, threading, time, urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-LISTEN, HTTP = "127.0.0.1:16653", "127.0.0.1:18080"
+
+
+def free():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"127.0.0.1:{server.getsockname()[1]}"
+
+
+LISTEN, HTTP = free(), free()
 
 
 def pinned(core, *command, **more):
@@ -55,8 +62,8 @@ def main():
     asked.add_argument("--rounds", type=int, default=5)
     asked.add_argument("--seconds", type=int, default=3)
     asked.add_argument("--every", type=float, default=0.1)
-    asked.add_argument("--app", default="hub", help="the application that comes and goes")
-    asked.add_argument("--apps", default="hub,learning-switch", help="those of the controller; \"default\" for the default set")
+    asked.add_argument("--app", default="dhcp", help="the application that comes and goes")
+    asked.add_argument("--apps", default="default", help="those of the controller, as --apps has them")
     asked.add_argument("--aldis", default=os.path.join(ROOT, "target/release/aldis"))
     options = asked.parse_args()
     apps = [] if options.apps == "default" else ["--apps", options.apps]
@@ -82,7 +89,7 @@ def main():
 
 
 def figure(said, of):
-    return said["rate"]["mean"] if of == "rate" else said["latency"]["p99_us"]
+    return said["requests_per_second"]["median"] if of == "rate" else said["delay_us"]["p99"]
 
 
 if __name__ == "__main__":
