@@ -22,6 +22,8 @@ Examples:
   aldis app build knock.py                        the package knock.app
   aldis app install knock.app                     an application from its package, in a sandbox
   aldis app replace knock.app                     another version of it, without a pause
+  aldis app shadow knock.app --after 1000         beside the one that runs, until it agrees
+  aldis app promote knock                         in its place
   aldis app logs knock                            what it wrote to the log
   aldis app remove knock                          it is gone")]
 pub(crate) struct Args {

@@ -8,7 +8,7 @@ use aldis_http::api::apps::{App, AppLog, AppState, Apps, Order};
 use aldis_sandbox::{Package, Trust};
 
 use super::table::TextTable;
-use super::{ClientArgs, escape};
+use super::{ClientArgs, escape, query};
 
 /// What is asked of a running controller.
 #[derive(clap::Subcommand)]
@@ -28,6 +28,10 @@ pub(crate) enum RunningAppCommand {
     /// Put another version of an application in its place, without a pause; where that fails soon,
     /// the one before comes back by itself.
     Replace(Packaged),
+    /// Run another version in the shadow of an application: its commands are compared and not sent.
+    Shadow(Shadowed),
+    /// Put the version in the shadow of an application in its place.
+    Promote(Named),
     /// Remove an application that was installed.
     Remove(Named),
     /// Print the newest lines that an installed application wrote to the log.
@@ -39,7 +43,7 @@ pub(crate) struct Packaged {
     /// The package
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// The application, for "replace": that of the package where it is not said
+    /// The application, where the package is not to say it
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
     #[command(flatten)]
@@ -88,6 +92,8 @@ pub(crate) fn run(command: RunningAppCommand) -> Result<ExitCode, String> {
         RunningAppCommand::Order(order) => order.run(),
         RunningAppCommand::Install(package) => package.install(),
         RunningAppCommand::Replace(package) => package.replace(),
+        RunningAppCommand::Shadow(shadowed) => shadowed.run(),
+        RunningAppCommand::Promote(named) => named.promote(),
         RunningAppCommand::Remove(named) => named.remove(),
         RunningAppCommand::Logs(named) => named.logs(),
     }
@@ -101,7 +107,49 @@ impl Named {
     }
 }
 
+#[derive(clap::Args)]
+pub(crate) struct Shadowed {
+    #[command(flatten)]
+    package: Packaged,
+    /// Promote it by itself after so many batches in a row with the same commands
+    #[arg(long, value_name = "BATCHES")]
+    after: Option<u64>,
+}
+
+impl Shadowed {
+    fn run(self) -> Result<ExitCode, String> {
+        let (path, bytes) = self.package.at()?;
+        let after = self.after.map(|after| after.to_string());
+        let path = format!("{path}/candidate{}", query(&[("after", after.as_deref())]));
+        let answer = self.package.ask.http.send("PUT", &path, &bytes)?;
+        self.package.ask.print(&answer, candidates)
+    }
+}
+
+/// How far those in the shadow of others agree.
+fn candidates(apps: &Apps) -> TextTable {
+    let row = |app: &App| {
+        let candidate = app.candidate.as_ref()?;
+        Some(vec![
+            app.name.clone(),
+            app.version.clone().unwrap_or_default(),
+            candidate.version.clone(),
+            candidate.agreed.to_string(),
+            candidate.differed.to_string(),
+            candidate.last_difference.clone().unwrap_or_default(),
+        ])
+    };
+    let columns = ["application", "version", "candidate", "agreed", "differed", "last difference"];
+    TextTable::new(&columns, apps.apps.iter().filter_map(row).collect())
+}
+
 impl Named {
+    fn promote(self) -> Result<ExitCode, String> {
+        let path = format!("/api/v1/apps/{}/promote", escape(&self.name));
+        let answer = self.ask.http.post(&path, "{}")?;
+        self.ask.print(&answer, table)
+    }
+
     fn remove(self) -> Result<ExitCode, String> {
         let answer = self.ask.http.delete(&format!("/api/v1/apps/{}", escape(&self.name)))?;
         self.ask.print(&answer, table)
@@ -124,18 +172,23 @@ impl Packaged {
     }
 
     fn replace(self) -> Result<ExitCode, String> {
+        let (path, bytes) = self.at()?;
+        let answer = self.ask.http.send("PUT", &path, &bytes)?;
+        self.ask.print(&answer, table)
+    }
+
+    /// The path of the application, and the package.
+    fn at(&self) -> Result<(String, Vec<u8>), String> {
         let bytes = self.read()?;
-        let name = match self.name {
-            Some(name) => name,
+        let name = match &self.name {
+            Some(name) => name.clone(),
             None => Package::read(&bytes, &Trust::Anyone)
                 .map_err(|why| format!("{}: {why}", self.file.display()))?
                 .manifest()
                 .name
                 .clone(),
         };
-        let path = format!("/api/v1/apps/{}", escape(&name));
-        let answer = self.ask.http.send("PUT", &path, &bytes)?;
-        self.ask.print(&answer, table)
+        Ok((format!("/api/v1/apps/{}", escape(&name)), bytes))
     }
 
     fn read(&self) -> Result<Vec<u8>, String> {
@@ -167,7 +220,12 @@ impl Ordering {
 fn table(apps: &Apps) -> TextTable {
     let running = apps.apps.iter().filter(|app| app.state == AppState::Running).count();
     let rows = apps.apps.iter().map(row).collect();
-    let count = format!("{running} of {} run", apps.apps.len());
+    let shadowed = apps.apps.iter().filter(|app| app.candidate.is_some()).count();
+    let shadowed = match shadowed {
+        0 => String::new(),
+        count => format!(", {count} with a candidate in its shadow"),
+    };
+    let count = format!("{running} of {} run{shadowed}", apps.apps.len());
     TextTable::new(&["application", "state", "requests", "bytes written", ""], rows).ending(count)
 }
 

@@ -187,3 +187,39 @@ fn an_application_that_needs_more_than_it_may_have_is_quarantined_and_the_others
     told(&api, &["app", "replace", package().to_str().unwrap()]);
     assert_eq!(state(&api), "running");
 }
+
+/// The same code agrees, batch by batch, and takes the place of the version that runs by itself;
+/// one that floods less is told apart, and is given up.
+#[test]
+fn a_candidate_runs_in_the_shadow_until_it_is_promoted_or_given_up() {
+    let folder = Folder::new("candidate");
+    let mut controller = Running::start(&["--http", "127.0.0.1:0", "--apps", "hub"]);
+    let api = Api::of(&mut controller);
+    told(&api, &["app", "install", package().to_str().unwrap()]);
+    let load = ["0s pingall", "1s pingall", "2s pingall", "3s pingall", "4s pingall"];
+    let _network = Network::start(&controller, Version::V13, "single,6", &load);
+    let next = folder.join("next.app");
+    repacked(&next, |manifest| manifest.replace("0.1.0", "0.2.0"));
+    let next = next.to_str().unwrap();
+    let table = told(&api, &["app", "shadow", next, "--after", "5"]);
+    assert!(table.contains("simple-switch") && table.contains("0.2.0"), "{table}");
+    when(&api, "/api/v1/apps", |apps| app(apps, "simple-switch")["version"] == "0.2.0");
+    controller.says("the candidate agreed, and is promoted");
+    // One that is handed a few bytes of each frame reads no receiver, and answers nothing.
+    let blind = folder.join("blind.app");
+    let change = |manifest: &str| {
+        manifest.replace("0.1.0", "0.3.0").replace("frame-bytes = 64", "frame-bytes = 4")
+    };
+    repacked(&blind, change);
+    told(&api, &["app", "shadow", blind.to_str().unwrap()]);
+    let _other = Network::start(&controller, Version::V13, "single,2", &["0s pingall"]);
+    when(&api, "/api/v1/apps", |apps| {
+        let candidate = &app(apps, "simple-switch")["candidate"];
+        candidate["differed"].as_u64() > Some(0) && candidate["last_difference"].is_string()
+    });
+    assert_eq!(app(&api.get("/api/v1/apps").json(), "simple-switch")["version"], "0.2.0");
+    let ended = api.ask("DELETE", "/api/v1/apps/simple-switch/candidate", &[], b"");
+    assert_eq!(app(&ended.json(), "simple-switch")["candidate"], Value::Null, "{ended:?}");
+    let (_, errors, code) = asked(&api, &["app", "promote", "simple-switch"]);
+    assert!(code == Some(1) && errors.contains("no version runs in the shadow"), "{errors}");
+}

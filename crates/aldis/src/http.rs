@@ -295,6 +295,25 @@ impl Controller for EngineView {
     }
 
     #[cfg(feature = "sandbox")]
+    fn shadow_app(
+        &self,
+        name: &str,
+        package: Option<&[u8]>,
+        after: Option<u64>,
+    ) -> Result<(), NotChanged> {
+        let done = match package {
+            Some(package) => self.installed.shadow(name, package, after),
+            None => self.installed.end_shadow(name),
+        };
+        done.map_err(not_installed)
+    }
+
+    #[cfg(feature = "sandbox")]
+    fn promote_app(&self, name: &str) -> Result<(), NotChanged> {
+        self.installed.promote(name).map_err(not_installed)
+    }
+
+    #[cfg(feature = "sandbox")]
     fn app_log(&self, name: &str) -> Option<Vec<AppLine>> {
         let line = |line: aldis_sandbox::Line| AppLine {
             warns: line.level == aldis_sandbox::Level::Warning,

@@ -7,6 +7,7 @@
 //!
 //! What fails on the way leaves nothing behind. None of it runs on a worker.
 
+mod candidate;
 mod folder;
 mod watch;
 
@@ -17,10 +18,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use aldis_control::EventKind;
 use aldis_control::pipeline::AppEntry;
 use aldis_engine::{Handle, LifecycleError};
-use aldis_sandbox::{AppSettings, AppState, Application, Compiled, Line, Package, Runtime, Trust};
+use aldis_sandbox::{
+    AppSettings, AppState, Application, Compiled, Line, Package, Runtime, ShadowStatus, Trust,
+};
 use tracing::{info, warn};
 
 use crate::app_registry::ANSWERERS;
+use candidate::Candidate;
 use folder::Folder;
 
 /// The applications that were installed from packages.
@@ -41,7 +45,12 @@ struct Installed {
     package: Arc<[u8]>,
     /// Counts the versions that were put in its place.
     replaced: u64,
+    /// The version that runs in its shadow.
+    candidate: Option<Candidate>,
 }
+
+/// All of them, while one is changed.
+type Apps<'a> = MutexGuard<'a, BTreeMap<&'static str, Installed>>;
 
 /// What is to be known of an installed application besides what any application has.
 pub(crate) struct AboutInstalled {
@@ -57,6 +66,8 @@ pub(crate) struct AboutInstalled {
     pub(crate) own: BTreeMap<String, u64>,
     /// How often it failed.
     pub(crate) failures: u64,
+    /// The version in its shadow, and how far it agrees.
+    pub(crate) candidate: Option<(String, AppState, ShadowStatus)>,
 }
 
 /// Why a package was not installed, or what was installed not changed.
@@ -141,7 +152,8 @@ impl InstalledApps {
             folder.into_iter().for_each(|folder| folder.forget(name));
             return Err(InstallError::Engine(why));
         }
-        let installed = Installed { application, package: bytes.into(), replaced: 0 };
+        let package = bytes.into();
+        let installed = Installed { application, package, replaced: 0, candidate: None };
         apps.insert(name, installed);
         Ok(name)
     }
@@ -152,23 +164,29 @@ impl InstalledApps {
     /// # Errors
     /// Why not; the version that is there stays then.
     pub(crate) fn replace(self: &Arc<Self>, name: &str, bytes: &[u8]) -> Result<(), InstallError> {
-        let mut apps = self.lock();
+        let apps = self.lock();
         let name = interned(name);
         let before = apps.get(name).cloned().ok_or_else(|| unknown(name))?;
-        let application = self.compile(bytes)?;
-        if application.name() != name {
-            let other = application.name();
-            let why =
-                format!("the package is one of the application \"{other}\", not of \"{name}\"");
-            return Err(InstallError::Package(why));
-        }
-        let runs = before.application.status().state != AppState::Stopped;
-        if runs {
+        let application = self.version(name, bytes)?;
+        if before.application.status().state != AppState::Stopped {
             self.introduce(&application);
             start(&application)?;
         }
+        self.put_in_place(apps, name, before, application, bytes.into())
+    }
+
+    /// Puts a version that runs where the one before did in its place.
+    fn put_in_place(
+        self: &Arc<Self>,
+        mut apps: Apps<'_>,
+        name: &'static str,
+        before: Installed,
+        application: Application,
+        package: Arc<[u8]>,
+    ) -> Result<(), InstallError> {
+        let runs = before.application.status().state != AppState::Stopped;
         let folder = self.folder.as_ref();
-        folder.map_or(Ok(()), |folder| folder.keep(name, bytes)).map_err(InstallError::Disk)?;
+        folder.map_or(Ok(()), |folder| folder.keep(name, &package)).map_err(InstallError::Disk)?;
         if let Err(why) = self.engine.replace_app(entry(&application)) {
             let _ = application.stop();
             // As it was; where that fails too, the next start has the newer version.
@@ -176,14 +194,27 @@ impl InstalledApps {
             return Err(InstallError::Engine(why));
         }
         let replaced = before.replaced + 1;
-        let installed = Installed { application, package: bytes.into(), replaced };
+        let installed = Installed { application, package, replaced, candidate: None };
         apps.insert(name, installed.clone());
         drop(apps);
+        before.end_candidate();
         match runs {
             true => watch::begin(self, name, before, installed),
             false => drop(before.application.stop()),
         }
         Ok(())
+    }
+
+    /// Another version of an application, which does not run yet.
+    fn version(&self, name: &str, bytes: &[u8]) -> Result<Application, InstallError> {
+        let application = self.compile(bytes)?;
+        let other = application.name();
+        if other != name {
+            let why =
+                format!("the package is one of the application \"{other}\", not of \"{name}\"");
+            return Err(InstallError::Package(why));
+        }
+        Ok(application)
     }
 
     /// The version before comes back, where the one that failed is still there.
@@ -206,7 +237,8 @@ impl InstalledApps {
         let _ = failed.application.stop();
         let (new, old) = (failed.application.manifest(), before.application.manifest());
         warn!("{name}: version {} failed, and {} is back: {why}", new.version, old.version);
-        apps.insert(name, Installed { replaced: failed.replaced + 1, ..before });
+        let replaced = failed.replaced + 1;
+        apps.insert(name, Installed { replaced, candidate: None, ..before });
     }
 
     /// Starts an installed application that was stopped, or whose sandbox gave it up.
@@ -236,6 +268,7 @@ impl InstalledApps {
         let apps = self.lock();
         let installed = apps.get(name).ok_or_else(|| unknown(name))?;
         self.engine.stop_app(name).map_err(InstallError::Engine)?;
+        installed.end_candidate();
         if let Err(fault) = installed.application.stop() {
             warn!("{name}: failed while it was stopped: {fault}");
         }
@@ -255,6 +288,7 @@ impl InstalledApps {
         }
         self.engine.remove_app(name).map_err(InstallError::Engine)?;
         if let Some(installed) = apps.remove(name) {
+            installed.end_candidate();
             let _ = installed.application.stop();
         }
         self.folder.iter().for_each(|folder| folder.forget(name));
@@ -284,6 +318,7 @@ impl InstalledApps {
                 state: status.state,
                 own,
                 failures: status.faults.values().sum(),
+                candidate: installed.candidate_status(),
             };
             (*name, about)
         };
@@ -324,7 +359,7 @@ impl InstalledApps {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, BTreeMap<&'static str, Installed>> {
+    fn lock(&self) -> Apps<'_> {
         self.apps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

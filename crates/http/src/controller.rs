@@ -87,6 +87,31 @@ pub trait Controller: Send + Sync + 'static {
         Err(NotChanged::Refused(NO_SANDBOX.into()))
     }
 
+    /// Runs another version in the shadow of an application, and promotes it by itself after so many
+    /// batches in a row whose commands were the same, where that is said; ends it where there is no
+    /// package.
+    ///
+    /// # Errors
+    /// Why not.
+    fn shadow_app(
+        &self,
+        name: &str,
+        package: Option<&[u8]>,
+        after: Option<u64>,
+    ) -> Result<(), NotChanged> {
+        let _ = (name, package, after);
+        Err(NotChanged::Refused(NO_SANDBOX.into()))
+    }
+
+    /// Puts the version in the shadow of an application in its place.
+    ///
+    /// # Errors
+    /// Why not.
+    fn promote_app(&self, name: &str) -> Result<(), NotChanged> {
+        let _ = name;
+        Err(NotChanged::Refused(NO_SANDBOX.into()))
+    }
+
     /// The newest lines that an installed application wrote; nothing where none of this name is.
     fn app_log(&self, name: &str) -> Option<Vec<AppLine>> {
         let _ = name;

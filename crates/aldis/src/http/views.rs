@@ -6,6 +6,8 @@ use aldis_control::pipeline::{Graph, LineUp};
 use aldis_control::stats::AppSnapshot;
 use aldis_control::{EventKind, World};
 use aldis_engine::design::{Batching, Read, Write};
+#[cfg(feature = "sandbox")]
+use aldis_http::api::apps::Candidate;
 use aldis_http::api::apps::{App, AppState, Apps, Counted, Sequence, WorldPart};
 use aldis_http::api::weights::Design;
 
@@ -24,6 +26,7 @@ pub(crate) fn apps(graph: &Graph) -> Apps {
         state: if app.runs { AppState::Running } else { AppState::Stopped },
         reason: None,
         version: None,
+        candidate: None,
         exclusive: app.exclusive,
         starts_on: app.starts.iter().map(|on| on.name().to_owned()).collect(),
         reads: names(&app.reads),
@@ -97,6 +100,7 @@ fn installed(about: &AboutInstalled, did: AppSnapshot) -> App {
         state,
         reason,
         version: Some(about.version.clone()),
+        candidate: about.candidate.clone().map(candidate),
         exclusive: false,
         starts_on: about.starts.iter().map(|kind| kind.name().to_owned()).collect(),
         reads: vec![],
@@ -110,6 +114,21 @@ fn installed(about: &AboutInstalled, did: AppSnapshot) -> App {
             now: BTreeMap::new(),
         }),
     }
+}
+
+#[cfg(feature = "sandbox")]
+fn candidate(
+    (version, state, status): (String, aldis_sandbox::AppState, aldis_sandbox::ShadowStatus),
+) -> Candidate {
+    use aldis_sandbox::AppState as Sandbox;
+    let state = match state {
+        Sandbox::Running => AppState::Running,
+        Sandbox::Stopped => AppState::Stopped,
+        Sandbox::Restarting(_) => AppState::Restarting,
+        Sandbox::Quarantined(_) => AppState::Quarantined,
+    };
+    let aldis_sandbox::ShadowStatus { agreed, differed, agreed_last, last_difference } = status;
+    Candidate { version, state, agreed, differed, agreed_last, last_difference }
 }
 
 /// By its name in [`AppSnapshot`].

@@ -14,7 +14,7 @@ use utoipa::ToSchema;
 use super::blocking;
 use crate::controller::Controller;
 use crate::extract;
-use crate::extract::Path;
+use crate::extract::{Path, Query};
 use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
@@ -58,6 +58,9 @@ pub struct App {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schema(example = "1.2.0"))]
     pub version: Option<String>,
+    /// The version that runs in its shadow, where one does
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub candidate: Option<Candidate>,
     /// What it did so far, where it is asked of a controller that runs
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub counted: Option<Counted>,
@@ -127,6 +130,32 @@ pub enum AppState {
     Restarting,
     /// It failed in its sandbox too often, and is left out until it is started again
     Quarantined,
+}
+
+/// A version that runs in the shadow of another: its commands are compared and not sent.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
+pub struct Candidate {
+    /// The version of its package
+    pub version: String,
+    /// Whether it runs
+    pub state: AppState,
+    /// Batches that it answered with the same commands
+    pub agreed: u64,
+    /// Batches that it answered with others
+    pub differed: u64,
+    /// Batches that it answered with the same commands since it last did not
+    pub agreed_last: u64,
+    /// The first difference of the last such batch
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub last_difference: Option<String>,
+}
+
+/// When a candidate is promoted by itself.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct After {
+    after: Option<u64>,
 }
 
 /// The order of the applications for one event.
@@ -328,6 +357,59 @@ pub(crate) async fn remove(
     Path(name): Path<String>,
 ) -> Result<Json<Apps>, Problem> {
     change(&shared, move |controller| controller.remove_app(&name)).await
+}
+
+/// Run another version of an application in its shadow
+///
+/// The body is the package. It is handed the same events; its commands are compared and not sent.
+#[cfg_attr(test, utoipa::path(put, path = "/api/v1/apps/{name}/candidate", operation_id = "shadow_app", tag = "controller", params(
+    ("name" = String, Path, description = "The application", example = "port-knocking"),
+    ("after" = Option<u64>, Query, description = "Promote it after so many batches in a row with the same commands", example = 1000),
+), request_body(content = Vec<u8>, content_type = "application/octet-stream", description = "The package"),
+responses(
+    (status = 200, description = "It runs beside", body = Apps),
+    (status = 404, description = "No application of this name was installed", body = Problem),
+    (status = 413, description = "Too long", body = Problem),
+    (status = 422, description = "No package of this application", body = Problem),
+)))]
+pub(crate) async fn shadow(
+    State(shared): Ctx,
+    Path(name): Path<String>,
+    Query(After { after }): Query<After>,
+    request: Request,
+) -> Result<Json<Apps>, Problem> {
+    let package = extract::body(request, &shared).await?;
+    change(&shared, move |controller| controller.shadow_app(&name, Some(&package), after)).await
+}
+
+/// Give the version in the shadow of an application up
+#[cfg_attr(test, utoipa::path(delete, path = "/api/v1/apps/{name}/candidate", operation_id = "end_shadow", tag = "controller", params(
+    ("name" = String, Path, description = "The application", example = "port-knocking"),
+), responses(
+    (status = 200, description = "It does not run any more", body = Apps),
+    (status = 404, description = "There is none", body = Problem),
+)))]
+pub(crate) async fn end_shadow(
+    State(shared): Ctx,
+    Path(name): Path<String>,
+) -> Result<Json<Apps>, Problem> {
+    change(&shared, move |controller| controller.shadow_app(&name, None, None)).await
+}
+
+/// Put the version in the shadow of an application in its place, with the state that it has
+#[cfg_attr(test, utoipa::path(post, path = "/api/v1/apps/{name}/promote", operation_id = "promote_app", tag = "controller", params(
+    ("name" = String, Path, description = "The application", example = "port-knocking"),
+), responses(
+    (status = 200, description = "It runs on every worker", body = Apps),
+    (status = 404, description = "There is none", body = Problem),
+    (status = 503, description = "A worker did not follow in time", body = Problem),
+    (status = 507, description = "The disk did not take it; the old version stays", body = Problem),
+)))]
+pub(crate) async fn promote(
+    State(shared): Ctx,
+    Path(name): Path<String>,
+) -> Result<Json<Apps>, Problem> {
+    change(&shared, move |controller| controller.promote_app(&name)).await
 }
 
 /// The newest lines that an installed application wrote to the log
