@@ -311,13 +311,36 @@ fn the_description_is_a_page_that_needs_nothing_from_elsewhere() {
 
 /// The URL that the banner says, in a browser.
 #[test]
-fn the_root_is_a_page() {
+fn the_root_is_the_web_interface_which_needs_nothing_from_elsewhere() {
+    let (_controller, api) = serving();
+    for (path, kind, is_packed) in [
+        ("/", "text/html; charset=utf-8", false),
+        ("/app.js", "text/javascript; charset=utf-8", true),
+        ("/app.css", "text/css; charset=utf-8", true),
+        ("/icon.svg", "image/svg+xml", false),
+    ] {
+        let answer = api.get(path);
+        assert_eq!((answer.status, answer.header("content-type")), (200, Some(kind)), "{path}");
+        let policy = answer.header("content-security-policy").unwrap();
+        assert!(policy.starts_with("default-src 'none'; script-src 'self';"), "{path}: {policy}");
+        assert!(!policy.contains("unsafe") && !policy.contains("http"), "{path}: {policy}");
+        assert_eq!(answer.header("content-encoding"), is_packed.then_some("gzip"), "{path}");
+        assert_eq!(answer.header("cache-control"), Some("no-cache"), "{path}");
+        let tag = answer.header("etag").unwrap();
+        let again = api.ask("GET", path, &[("If-None-Match", tag)], b"");
+        assert_eq!((again.status, again.body.len()), (304, 0), "{path}");
+    }
+    assert_eq!(api.ask("POST", "/", &[], b"").status, 405);
+}
+
+#[test]
+fn the_summary_is_a_page() {
     let (_plain, api) = serving();
-    let text = String::from_utf8(api.get("/").body).unwrap();
+    let text = String::from_utf8(api.get("/api").body).unwrap();
     assert!(text.contains("Hosts</th><td>no application looks for them"), "{text}");
     let mut running = Running::start(&["--http", "127.0.0.1:0"]);
     let api = Api::of(&mut running);
-    let answer = api.get("/");
+    let answer = api.get("/api");
     assert_eq!(
         (answer.status, answer.header("content-type")),
         (200, Some("text/html; charset=utf-8"))

@@ -9,6 +9,7 @@ mod fuzz;
 mod peers;
 mod suites;
 mod tidy;
+mod web;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,6 +21,7 @@ cargo xtask COMMAND
   tidy              the rules of the repository that no compiler knows
   peers             what the end-to-end tests need, and install what is missing
   e2e [SCENARIO…]   a real network: Open vSwitch and Mininet against the controller
+  web [WORD…]       the web interface in a browser, or the scenarios that a word names
   fuzz [SECONDS]    the fuzz targets, for a minute or as long as you say
 ";
 
@@ -33,6 +35,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(&root).failed == 0,
         "peers" => peers::provide(),
         "e2e" => peers::provide() && e2e::run(&root, &rest).is_good(),
+        "web" => web::run(&root, &rest).is_good(),
         "fuzz" => peers::provide() && fuzz::run(&root, &rest).is_good(),
         _ => {
             eprint!("{USAGE}");

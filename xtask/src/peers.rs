@@ -37,6 +37,12 @@ const SUBJECTS: &[CheckedPeer] =
 
 /// The target of sandboxed applications in Rust.
 const TARGET: &str = "wasm32-wasip2";
+/// What the web suite needs, which is left out where it cannot be had.
+const BROWSER: &[CheckedPeer] = &[
+    CheckedPeer { proof: "chromium", package: "chromium" },
+    CheckedPeer { proof: "node", package: "nodejs" },
+    CheckedPeer { proof: "npm", package: "npm" },
+];
 
 /// The same from PyPI: the module that proves it, and its package.
 const PYTHON_SUBJECTS: &[(&str, &str)] = &[("os_ken", "os-ken")];
@@ -111,6 +117,18 @@ fn provide_subjects() {
             left_out(package, "python3 -m pip install");
         }
     }
+}
+
+/// Installs a browser and Node.js where they are missing; whether they are here afterwards.
+pub(crate) fn provide_browser() -> bool {
+    let missing =
+        || -> Vec<_> { packages(BROWSER.iter().filter(|peer| !is_here(peer.proof)).collect()) };
+    let wanted = missing();
+    if !wanted.is_empty() && is_root() {
+        println!("missing: {}; installing with apt-get", wanted.join(" "));
+        install(&wanted);
+    }
+    missing().is_empty()
 }
 
 fn left_out(package: &str, how: &str) {

@@ -10,12 +10,14 @@
 //! 5. [`prose`] — comments and documents within the page, components as subjects, no hollow docs;
 //! 6. [`names`] — a type's name is not defined again and again;
 //! 7. [`rooms`] — the rooms of the engine use those below them;
-//! 8. [`subjects`] — the subject of a commit names its component and is an order.
+//! 8. [`subjects`] — the subject of a commit names its component and is an order;
+//! 9. [`assets`] — the built web interface is the one that its sources say.
 //!
 //! [`prose`], [`names`] and [`rooms`] are ratchets ([`ratchet`]): what is there today is counted,
 //! and may only become less.
 
 mod allow;
+mod assets;
 mod documents;
 mod edges;
 mod names;
@@ -120,7 +122,9 @@ pub(crate) fn run(root: &Path) -> SuiteTally {
     let rules = RULES.iter().map(|(name, rule)| (*name, rule(&tree)));
     let graph = ("edges point inward, every dependency explained", edges::graph(root, &tree));
     let subjects = ("commits say what they do", subjects::subjects(root, &tree));
-    let verdicts = rules.chain([graph, subjects]).map(|(name, wrong)| verdict(name, &wrong, &[]));
+    let built = ("the web interface is built from its sources", assets::assets(root, &tree));
+    let verdicts =
+        rules.chain([graph, subjects, built]).map(|(name, wrong)| verdict(name, &wrong, &[]));
     let ratchets = RATCHETS.iter().map(|(name, rule, find)| {
         let judgement = ratchet::judge(&tree, rule, &find(&tree));
         verdict(name, &judgement.wrong, &judgement.notes)

@@ -1,4 +1,4 @@
-//! Pages for browsers: what is at the root, and the description, which reads the OpenAPI document.
+//! Pages for browsers: a summary, and the description, which reads the OpenAPI document.
 //! Neither downloads anything from anywhere else.
 
 use aldis_control::Time;
@@ -18,8 +18,8 @@ const STILL: &str = "default-src 'none'; style-src 'self'; base-uri 'none'; form
 
 const HTML: &str = "text/html; charset=utf-8";
 
-/// Where the address of the banner leads.
-pub(crate) const HOME: &str = "/";
+/// Where the summary is: where the address of the banner leads, unless the web interface is there.
+pub(crate) const HOME: &str = if cfg!(feature = "ui") { "/api" } else { "/" };
 
 /// The files of the description: path, kind, text.
 pub(crate) const FILES: [(&str, &str, &str); 3] = [

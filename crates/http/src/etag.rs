@@ -56,7 +56,7 @@ pub(crate) fn matches(headers: &HeaderMap, name: HeaderName, there: &impl Serial
 }
 
 /// Whether a list of tags, as `If-None-Match` has them, names this one; weak ones do too.
-fn names(known: &HeaderValue, tag: &str) -> bool {
+pub(crate) fn names(known: &HeaderValue, tag: &str) -> bool {
     let tags = known.to_str().unwrap_or_default().split(',').map(str::trim);
     tags.map(|known| known.trim_start_matches("W/")).any(|known| known == tag || known == "*")
 }

@@ -20,7 +20,8 @@
 //!    all of them, for people in `docs`;
 //! 7. `compat` — the interfaces of Ryu and Floodlight, for scripts that were written for those;
 //! 8. [`desired`] — the desired state: what an operator set and finds again;
-//! 9. [`events`] — the newest events, for their followers.
+//! 9. [`events`] — the newest events, for their followers;
+//! 10. `ui`, a feature — the web interface, built in `web/`.
 //!
 //! Deliberately absent: files. No request can name one.
 
@@ -48,6 +49,8 @@ mod response_limits;
 mod routes;
 pub mod server;
 mod timestamp;
+#[cfg(feature = "ui")]
+mod ui;
 mod write_timeout;
 
 pub use access::Access;

@@ -219,7 +219,7 @@ impl RouteTable {
         self.on(route.method, route.path, by)
     }
 
-    /// What each needs, by method and path.
+    /// What each needs, by method and path; the files of the web interface need no key.
     pub(crate) fn needs(&self) -> Vec<Needed> {
         let page = docs::FILES.into_iter().map(|(path, _, _)| ("get", path));
         let all = self.known.iter().copied().chain(page).chain([("get", docs::HOME)]);
@@ -242,13 +242,16 @@ impl RouteTable {
             let by = routing::get(move || async move { docs::file(kind, text) });
             router.route(path, by.layer(from_fn_with_state(AccessRole::Read, auth::require)))
         });
-        page.fallback(no_such_resource)
+        let page = page
+            .fallback(no_such_resource)
             .method_not_allowed_fallback(no_such_method)
             .layer(DefaultBodyLimit::max(BODY_MAX))
             .layer(from_fn(etag::etag))
             .layer(from_fn_with_state(Arc::clone(&shared), memory::check))
-            .layer(from_fn_with_state(Arc::new(authenticator), auth::authenticate))
-            .layer(from_fn(origin::check))
+            .layer(from_fn_with_state(Arc::new(authenticator), auth::authenticate));
+        #[cfg(feature = "ui")]
+        let page = page.merge(crate::ui::routes());
+        page.layer(from_fn(origin::check))
             .layer(from_fn_with_state(answer_within, response_limits::limit))
             .with_state(shared)
     }

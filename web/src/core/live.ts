@@ -130,9 +130,9 @@ export class Parser {
 
   feed(piece: string): void {
     this.rest += piece;
-    if (this.rest.length > LINE_MAX) throw new Error('The controller sent a line without an end.');
     const lines = this.rest.split('\n');
     this.rest = lines.pop() ?? '';
+    if (this.rest.length > LINE_MAX) throw new Error('The controller sent a line without an end.');
     for (const line of lines) this.line(line.replace(/\r$/, ''));
   }
 

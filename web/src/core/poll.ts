@@ -17,6 +17,8 @@ export class Resource<T> extends Cell<Answer<T>> {
   private users = 0;
   private timer: ReturnType<typeof setTimeout> | undefined;
   private asking = false;
+  /** When it is asked for next, by the page's clock. */
+  private due = Infinity;
   private again = false;
 
   constructor(
@@ -31,14 +33,21 @@ export class Resource<T> extends Cell<Answer<T>> {
     if (this.users === 1) void this.tick();
     return () => {
       this.users -= 1;
-      if (this.users === 0) clearTimeout(this.timer);
+      if (this.users > 0) return;
+      clearTimeout(this.timer);
+      this.due = Infinity;
     };
   }
 
   /** Asks soon: many calls within a moment are one question. */
   soon(ms = 150): void {
-    if (this.users === 0) return;
+    if (this.users === 0 || this.due <= performance.now() + ms) return;
+    this.wait(ms);
+  }
+
+  private wait(ms: number): void {
     clearTimeout(this.timer);
+    this.due = performance.now() + ms;
     this.timer = setTimeout(() => void this.tick(), ms);
   }
 
@@ -48,6 +57,7 @@ export class Resource<T> extends Cell<Answer<T>> {
   }
 
   private async tick(): Promise<void> {
+    this.due = Infinity;
     if (this.asking) {
       this.again = true;
       return;
@@ -57,11 +67,10 @@ export class Resource<T> extends Cell<Answer<T>> {
     if (!hidden && needsKey.value === null) await this.askOnce();
     this.asking = false;
     if (this.users === 0) return;
-    clearTimeout(this.timer);
     const failed = this.value.error !== null;
     const wait = this.again ? 100 : failed ? Math.max(this.everyMs, 2000) : this.everyMs;
     this.again = false;
-    this.timer = setTimeout(() => void this.tick(), wait);
+    this.wait(wait);
   }
 
   private async askOnce(): Promise<void> {

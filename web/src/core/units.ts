@@ -33,7 +33,7 @@ export function bytes(value: number | null | undefined): string {
     step += 1;
   }
   const unit = ['B', 'KiB', 'MiB', 'GiB', 'TiB', 'PiB'][step];
-  return `${step === 0 ? rest : rest.toPrecision(3)} ${unit}`;
+  return `${step === 0 ? Math.round(rest) : rest.toPrecision(3)} ${unit}`;
 }
 
 /** Bits a second, in steps of 1000. */
@@ -66,7 +66,7 @@ export const ago = (date: string): string => {
   return Number.isNaN(past) ? '–' : past < 1 ? 'now' : `${seconds(past)} ago`;
 };
 
-const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+const CLOCK = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit', hour12: false });
 const DATE = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'long' });
 
 /** The time of day of a moment, in the viewer's zone. */

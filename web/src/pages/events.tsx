@@ -42,7 +42,7 @@ const COLUMNS: readonly Column<LiveEvent>[] = [
     cell: (row) => (row.dpid ? <a href={href('switches', row.dpid)}>{nameOf(row.dpid)}</a> : '–'),
     width: '8rem',
   },
-  { key: 'text', title: 'What', value: (row) => row.text },
+  { key: 'text', title: 'What', wraps: true, value: (row) => row.text },
 ];
 
 export function Events(): JSX.Element {

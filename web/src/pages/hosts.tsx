@@ -13,7 +13,7 @@ import { Table, type Column } from '../ui/table';
 
 const COLUMNS: readonly Column<Host>[] = [
   { key: 'mac', title: 'Ethernet', value: (row) => row.mac, cell: (row) => <code>{row.mac}</code> },
-  { key: 'ips', title: 'Addresses', value: (row) => row.ips.join(' '), cell: (row) => <Addresses ips={row.ips} /> },
+  { key: 'ips', title: 'Addresses', wraps: true, value: (row) => row.ips.join(' '), cell: (row) => <Addresses ips={row.ips} /> },
   { key: 'switch', title: 'Switch', value: (row) => nameOf(row.dpid), cell: (row) => <a href={href('switches', row.dpid)}>{nameOf(row.dpid)}</a> },
   { key: 'port', title: 'Port', value: (row) => row.port, right: true },
   { key: 'vlan', title: 'VLAN', value: (row) => row.vlan, cell: (row) => (row.vlan === 0 ? '–' : row.vlan), right: true, wideOnly: true },

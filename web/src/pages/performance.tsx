@@ -183,7 +183,7 @@ async function resetWeights(): Promise<void> {
 
 function fairColumns(most: number): readonly Column<FairRow>[] {
   return [
-    { key: 'name', title: 'Switch', value: (row) => row.name, width: '8rem' },
+    { key: 'name', title: 'Switch', wraps: true, value: (row) => row.name, width: '8rem' },
     { key: 'weight', title: 'Weight', value: (row) => row.weight, cell: (row) => <Weight row={row} />, width: '13rem' },
     {
       key: 'received',

@@ -27,11 +27,13 @@ const KNOBS: Record<string, string> = {
 export function Settings(): JSX.Element {
   return (
     <div class="columns">
-      <About />
-      <Page />
+      <div class="stack">
+        <About />
+        <Page />
+        <Weights />
+        <Reload />
+      </div>
       <Knobs />
-      <Weights />
-      <Reload />
     </div>
   );
 }

@@ -19,6 +19,7 @@ function columns(onOpen: (flow: StaticFlow) => void): readonly Column<StaticFlow
     {
       key: 'name',
       title: 'Name',
+      wraps: true,
       value: (row) => row.name,
       cell: (row) => (
         <button type="button" class="link" onClick={() => onOpen(row)}>
@@ -28,8 +29,8 @@ function columns(onOpen: (flow: StaticFlow) => void): readonly Column<StaticFlow
     },
     { key: 'switch', title: 'Switches', value: (row) => row.switch, cell: (row) => <code>{row.switch}</code> },
     { key: 'priority', title: 'Priority', value: (row) => row.priority, right: true },
-    { key: 'match', title: 'Which packets', value: (row) => writeMatch(row.match), cell: (row) => matchWords(row.match) },
-    { key: 'does', title: 'What is done', value: (row) => actionWords(row), cell: (row) => <b>{actionWords(row)}</b> },
+    { key: 'match', title: 'Which packets', wraps: true, value: (row) => writeMatch(row.match), cell: (row) => matchWords(row.match) },
+    { key: 'does', title: 'What is done', wraps: true, value: (row) => actionWords(row), cell: (row) => <b>{actionWords(row)}</b> },
     {
       key: 'there',
       title: 'Where',

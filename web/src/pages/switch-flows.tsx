@@ -39,12 +39,14 @@ function columns(act: (kind: 'edit' | 'remove', flow: Flow) => void): readonly C
     {
       key: 'match',
       title: 'Which packets',
+      wraps: true,
       value: (row) => writeMatch(row.match),
       cell: (row) => <span title={writeMatch(row.match)}>{matchWords(row.match)}</span>,
     },
     {
       key: 'does',
       title: 'What is done',
+      wraps: true,
       value: (row) => [...row.actions, ...(row.then ?? [])].join(' '),
       cell: (row) => {
         const drops = row.actions.length === 0 && (row.then ?? []).length === 0;

@@ -16,7 +16,7 @@ interface PortRow extends Port {
 
 const PORTS: readonly Column<PortRow>[] = [
   { key: 'number', title: 'Port', value: (row) => row.number, right: true, width: '4.5rem' },
-  { key: 'name', title: 'Name', value: (row) => row.name },
+  { key: 'name', title: 'Name', wraps: true, value: (row) => row.name },
   {
     key: 'state',
     title: 'State',
@@ -95,6 +95,7 @@ const GROUPS: readonly Column<Group>[] = [
   {
     key: 'buckets',
     title: 'Buckets',
+    wraps: true,
     value: (row) => row.buckets.map((bucket) => bucket.actions.join(' ')).join(' | '),
     cell: (row) => (
       <ul class="plain-list">
@@ -141,6 +142,7 @@ const METERS: readonly Column<Meter>[] = [
   {
     key: 'bands',
     title: 'Bands',
+    wraps: true,
     value: (row) => row.bands.map((band) => `${band.effect} above ${band.rate}`).join(' | '),
     cell: (row) => {
       const unit = row.flags.includes('pktps') ? 'packets/s' : 'kbit/s';

@@ -122,6 +122,7 @@ function Overview({ one }: { one: Switch }): JSX.Element {
   const { counters } = one;
   return (
     <div class="columns">
+      <div class="stack">
       <Panel title="Now">
         <Figures>
           <Figure name="Requests" value={`${count(now?.requests ?? 0)}/s`} note={`${count(counters.requests)} in all`} />
@@ -132,6 +133,8 @@ function Overview({ one }: { one: Switch }): JSX.Element {
           <Figure name="Shed" value={count(counters.sheds)} tone={counters.sheds > 0 ? 'bad' : undefined} />
         </Figures>
       </Panel>
+      <WeightPanel one={one} />
+      </div>
       <Panel title="Session">
         <Figures>
           <Figure name="OpenFlow" value={one.version} />
@@ -150,7 +153,6 @@ function Overview({ one }: { one: Switch }): JSX.Element {
           {one.kept.refused > 0 ? `; ${count(one.kept.refused)} times there was no room` : ''}
         </p>
       </Panel>
-      <WeightPanel one={one} />
       <Delays dpid={one.dpid} />
     </div>
   );

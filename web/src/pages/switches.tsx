@@ -18,7 +18,7 @@ interface Row extends Switch {
 }
 
 const COLUMNS: readonly Column<Row>[] = [
-  { key: 'name', title: 'Name', value: (row) => row.name || short(row.dpid) },
+  { key: 'name', title: 'Name', wraps: true, value: (row) => row.name || short(row.dpid) },
   { key: 'dpid', title: 'Datapath id', value: (row) => row.dpid, cell: (row) => <code>{row.dpid}</code>, wideOnly: true },
   {
     key: 'state',

@@ -125,6 +125,7 @@ function useScene(props: SceneProps) {
       onHover: (key) => latest.current.onHover(key),
     });
     made.onArranged = () => setShape(made.kind);
+    // What tests/web/frames.mjs measures.
     Object.assign(globalThis, { aldisScene: made });
     setScene(made);
     return () => made.kill();

@@ -3,10 +3,11 @@
 
 import Graph from 'graphology';
 import Sigma from 'sigma';
-import { layerFill, sdfCircle, sdfSquare } from 'sigma/rendering';
 import { around, arrange, keep, load, netOf, placeNew, type Pictured, type Point } from './layout';
 import { hostLabel, type Edge, type Model } from './model';
 import type { Palette } from './palette';
+import { labelOf, ringOf } from './labels';
+import { CircleProgram, SquareProgram, WireProgram } from './programs';
 import type { Shape } from './shapes';
 
 export interface NodeLook {
@@ -80,53 +81,26 @@ export class Scene {
   private draw(): Sigma {
     const { colours } = this;
     const sigma = new Sigma(this.graph, this.container, {
-      primitives: {
-        nodes: { shapes: [sdfCircle(), sdfSquare({ cornerRadius: 0.35 })], layers: [layerFill()] },
-      },
-      styles: {
-        nodes: {
-          x: { attribute: 'x' },
-          y: { attribute: 'y' },
-          size: { attribute: 'size', defaultValue: 6 },
-          color: { attribute: 'color', defaultValue: colours.node },
-          shape: { attribute: 'shape', defaultValue: 'circle' },
-          label: { attribute: 'label' },
-          labelColor: colours.text,
-          labelSize: (attributes: Record<string, unknown>) => (attributes['shape'] === 'circle' ? 10 : 12),
-          labelPosition: (attributes: Record<string, unknown>) => (attributes['shape'] === 'circle' ? 'below' : 'right'),
-          labelFont: 'system-ui, sans-serif',
-          labelVisibility: (attributes: Record<string, unknown>) =>
-            attributes['named'] === true ? 'visible' : attributes['named'] === false ? 'hidden' : 'auto',
-          depth: (attributes: Record<string, unknown>) => (attributes['top'] === true ? 'topNodes' : 'nodes'),
-          backdropVisibility: { whenState: 'isHovered', then: 'visible', else: 'hidden' },
-          backdropColor: colours.panel,
-          backdropShadowColor: 'rgba(0, 0, 0, 0.4)',
-          backdropShadowBlur: 10,
-          backdropPadding: 5,
-        },
-        edges: {
-          size: { attribute: 'size', defaultValue: 1 },
-          color: { attribute: 'color', defaultValue: colours.link },
-          depth: (attributes: Record<string, unknown>) => (attributes['top'] === true ? 'topEdges' : 'edges'),
-        },
-      },
-      settings: {
-        itemSizesReference: 'screen',
-        zoomToSizeRatioFunction: (ratio: number) => Math.max(0.28, Math.sqrt(ratio)),
-        stagePadding: 46,
-        labelDensity: 0.7,
-        labelGridCellSize: 90,
-        labelRenderedSizeThreshold: 5,
-        minEdgeThickness: 0.7,
-        enableEdgeEvents: false,
-        enableNodeDrag: true,
-        minCameraRatio: 0.01,
-        maxCameraRatio: 3,
-        zoomDuration: 160,
-        hideLabelsOnMove: false,
-        allowInvalidContainer: true,
-      },
-    } as never);
+      nodeProgramClasses: { square: SquareProgram, circle: CircleProgram },
+      edgeProgramClasses: { wire: WireProgram },
+      defaultNodeType: 'square',
+      defaultEdgeType: 'wire',
+      defaultDrawNodeLabel: labelOf(colours),
+      defaultDrawNodeHover: ringOf(colours),
+      labelFont: 'system-ui, sans-serif',
+      labelDensity: 0.7,
+      labelGridCellSize: 90,
+      labelRenderedSizeThreshold: 5,
+      itemSizesReference: 'screen',
+      zoomToSizeRatioFunction: (ratio: number) => Math.max(0.28, Math.sqrt(ratio)),
+      stagePadding: 46,
+      zIndex: true,
+      minCameraRatio: 0.01,
+      maxCameraRatio: 3,
+      zoomDuration: 160,
+      allowInvalidContainer: true,
+    });
+    bare(sigma);
     this.listen(sigma);
     return sigma;
   }
@@ -136,17 +110,42 @@ export class Scene {
       node.startsWith('h ') ? this.events.onHost(node) : this.events.onNode(node),
     );
     sigma.on('clickStage', () => this.events.onGround());
-    sigma.on('enterNode', ({ node }) => this.events.onHover(node));
-    sigma.on('leaveNode', () => this.events.onHover(null));
+    sigma.on('enterNode', ({ node }) => {
+      bare(sigma, true);
+      this.events.onHover(node);
+    });
+    sigma.on('leaveNode', () => {
+      bare(sigma);
+      this.events.onHover(null);
+    });
     sigma.on('afterProcess', () => (this.unprocessed = false));
     sigma.on('afterRender', () => this.onFrame());
-    sigma.on('nodeDragEnd', ({ node }) => {
-      if (node.startsWith('h ')) return this.placeLeaves();
-      const { x, y } = this.graph.getNodeAttributes(node) as unknown as Point;
-      this.at.set(node, { x, y });
-      this.byHand = true;
+    this.drag(sigma);
+  }
+
+  /** A switch follows the pointer while its button is down. */
+  private drag(sigma: Sigma): void {
+    let held: string | null = null;
+    let moved = false;
+    sigma.on('downNode', ({ node }) => {
+      held = this.model.nodes.has(node) ? node : null;
+      moved = false;
+    });
+    sigma.getMouseCaptor().on('mousemovebody', (event) => {
+      if (held === null) return;
+      moved = true;
+      const { x, y } = sigma.viewportToGraph(event);
+      this.at.set(held, { x, y });
       this.placeLeaves();
-      this.keep();
+      event.preventSigmaDefault();
+      event.original.preventDefault();
+    });
+    sigma.getMouseCaptor().on('mouseup', () => {
+      if (held !== null && moved) {
+        this.byHand = true;
+        this.keep();
+      }
+      held = null;
     });
   }
 
@@ -323,12 +322,12 @@ export class Scene {
     }
     for (const node of model.nodes.values()) {
       const { x, y } = this.at.get(node.dpid)!;
-      graph.mergeNode(node.dpid, { x, y, label: node.label, shape: 'square' });
+      graph.mergeNode(node.dpid, { x, y, name: node.label, type: 'square' });
     }
     const leaves = this.leafPlaces(this.at);
     for (const leaf of model.leaves.values()) {
       const point = leaves.get(leaf.key) ?? { x: 0, y: 0 };
-      graph.mergeNode(leaf.key, { ...point, label: hostLabel(leaf.host), shape: 'circle' });
+      graph.mergeNode(leaf.key, { ...point, name: hostLabel(leaf.host), type: 'circle' });
       const key = spoke(leaf.key);
       if (graph.hasEdge(key) && !graph.extremities(key).includes(leaf.dpid)) graph.dropEdge(key);
       if (!graph.hasEdge(key)) graph.addEdgeWithKey(key, leaf.dpid, leaf.key, { spoke: true });
@@ -363,14 +362,14 @@ export class Scene {
       const look = model.leaves.has(id) ? looks.leaf(id) : looks.node(id);
       nodes.set(id, look);
       if (old['color'] !== look.color || old['size'] !== look.size || old['named'] !== look.label) same.nodes = false;
-      if (old['top'] !== (look.top === true)) same.order = false;
+      if (old['zIndex'] !== (look.top ? 1 : 0)) same.order = false;
     });
     graph.forEachEdge((key, old) => {
       const edge = model.edges.get(key);
       const look = edge === undefined ? looks.spoke(key.slice(6)) : looks.edge(edge);
       edges.set(key, look);
       if (old['color'] !== look.color || old['size'] !== look.size) same.edges = false;
-      if (old['top'] !== (look.top === true)) same.order = false;
+      if (old['zIndex'] !== (look.top ? 1 : 0)) same.order = false;
     });
     // What lies above what is put in order only where places are taken anew, too.
     const order = same.order ? [] : ['x', 'zIndex'];
@@ -378,18 +377,20 @@ export class Scene {
       graph.updateEachNodeAttributes(
         (id, old) => {
           const look = nodes.get(id)!;
-          return { ...old, color: look.color, size: look.size, top: look.top === true, named: look.label };
+          const label = look.label === false ? null : old['name'];
+          const drawn = { color: look.color, size: look.size, zIndex: look.top ? 1 : 0 };
+          return { ...old, ...drawn, label, forceLabel: look.label === true, named: look.label };
         },
-        { attributes: ['color', 'size', 'top', 'named', ...order] },
+        { attributes: ['color', 'size', 'label', 'forceLabel', ...order] },
       );
     }
     if (!same.edges || !same.order) {
       graph.updateEachEdgeAttributes(
         (key, old) => {
           const look = edges.get(key)!;
-          return { ...old, color: look.color, size: look.size, top: look.top === true };
+          return { ...old, color: look.color, size: look.size, zIndex: look.top ? 1 : 0 };
         },
-        { attributes: ['color', 'size', 'top', ...order] },
+        { attributes: ['color', 'size', ...order] },
       );
     }
   }
@@ -436,4 +437,18 @@ export class Scene {
   get ratio(): number {
     return this.sigma.getCamera().getState().ratio;
   }
+}
+
+/** Leaves out the layers that show nothing: a browser that draws in software blends each of them. */
+function bare(sigma: Sigma, isHovered = false): void {
+  const layers = sigma.getCanvases();
+  const show = (name: string, is: boolean) => {
+    const layer = layers[name];
+    if (layer !== undefined) layer.style.display = is ? '' : 'none';
+  };
+  show('edgeLabels', false);
+  show('hovers', isHovered);
+  show('hoverNodes', isHovered);
+  const mouse = layers['mouse'];
+  if (mouse !== undefined) mouse.style.opacity = '0';
 }

@@ -22,8 +22,14 @@ const FIELDS: Record<string, string> = {
 const TYPES: Record<string, string> = { '0x0800': 'IPv4', '0x86dd': 'IPv6', '0x0806': 'ARP', '0x88cc': 'LLDP' };
 const PROTOCOLS: Record<string, string> = { '1': 'ICMP', '6': 'TCP', '17': 'UDP', '58': 'ICMPv6' };
 
+/** Where a packet comes from is said first, then from whom, then to whom. */
+const rank = (field: string): number =>
+  field === 'in_port' ? 0 : field.endsWith('_type') ? 1 : field.endsWith('_src') ? 2 : field.endsWith('_dst') ? 3 : 4;
+
 export function matchWords(match: Record<string, string>): string {
-  const parts = Object.entries(match).map(([field, value]) => {
+  const fields = Object.entries(match).sort(([a], [b]) => rank(a) - rank(b));
+  const parts = fields.map(([field, value]) => {
+    if (field === 'vlan_vid') return value === 'none' ? 'untagged' : value === 'any' ? 'any VLAN' : `VLAN ${value}`;
     if (field === 'eth_type') return TYPES[value] ?? `type ${value}`;
     if (field === 'ip_proto') return PROTOCOLS[value] ?? `protocol ${value}`;
     return `${FIELDS[field] ?? field} ${value}`;

@@ -157,7 +157,7 @@ function Lost(): JSX.Element | null {
   }, [state]);
   if (useCell(needsKey) !== null || (!late && error === null)) return null;
   return (
-    <div class="lost" role="alert">
+    <div class="offline" role="alert">
       <strong>{error === null ? 'Reconnecting' : 'The controller does not answer'}</strong>
       <span>
         {error?.message ?? why} What is shown is from before. Start it with <code>aldis run</code>; the page comes back by itself.

@@ -18,6 +18,8 @@ export interface Column<T> {
   /** Left out on narrow screens. */
   wideOnly?: boolean;
   width?: string;
+  /** Long text, which may take several lines. */
+  wraps?: boolean;
 }
 
 export interface TableProps<T> {
@@ -144,7 +146,7 @@ function Head<T>({ column, sort }: { column: Column<T>; sort: string }): JSX.Ele
   );
 }
 
-const classOf = <T,>(column: Column<T>) => `${column.right ? 'right' : ''} ${column.wideOnly ? 'wide-only' : ''}`;
+const classOf = <T,>(column: Column<T>) => `${column.right ? 'right' : ''} ${column.wideOnly ? 'wide-only' : ''} ${column.wraps ? 'wraps' : ''}`;
 
 const shown = <T,>(column: Column<T>, row: T): ComponentChildren => column.cell?.(row) ?? column.value(row) ?? '–';
 
@@ -157,6 +159,8 @@ export function filtered<T>(rows: readonly T[], columns: readonly Column<T>[], t
   });
 }
 
+/** Datapath ids, whose digits are hexadecimal. */
+const ID = /^[0-9a-f]{16}$/;
 const ORDER = new Intl.Collator(undefined, { numeric: true });
 
 export function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], sort: string): readonly T[] {
@@ -166,6 +170,7 @@ export function sorted<T>(rows: readonly T[], columns: readonly Column<T>[], sor
   const compare = (a: T, b: T) => {
     const [left, right] = [column.value(a), column.value(b)];
     if (typeof left === 'number' && typeof right === 'number') return left - right;
+    if (ID.test(String(left)) && ID.test(String(right))) return String(left) < String(right) ? -1 : 1;
     return ORDER.compare(String(left ?? ''), String(right ?? ''));
   };
   const copy = [...rows].sort(compare);

@@ -1,0 +1,282 @@
+// What a person does with the web interface, in a real browser against the real controller.
+
+import { strict as assert } from 'node:assert';
+import { join } from 'node:path';
+import { axe, controller, folder, network, page, PATIENCE_MS, proxy, run, until } from './world.mjs';
+
+const DRAWS = '--apps static-flows,topology,hosts,arp-proxy,nd-proxy,routing,route-flow,spanning'.split(' ');
+const PLACES = ['topology', 'switches', 'hosts', 'performance', 'apps', 'static-flows', 'acl', 'events', 'settings'];
+/** A link that is cut is drawn so within this time. */
+const CUT_MS = 1000;
+/** In a name, this runs where a page takes text for markup. */
+const HOSTILE = `"><img src=x onerror="globalThis.caught=1"><script>globalThis.caught=1</script>`;
+
+const see = (where, text) => where.getByText(text, { exact: false }).first().waitFor();
+const stage = (where) => where.locator('.stage');
+
+async function withoutFaults(where) {
+  assert.deepEqual(where.faults, []);
+  assert.equal(await where.evaluate(() => globalThis.caught), undefined);
+}
+
+async function nothingConnected() {
+  const { url } = await controller();
+  const seen = await page();
+  await seen.goto(url);
+  await see(seen, 'No switch is connected yet');
+  await see(seen, 'sudo mn --controller remote,ip=127.0.0.1');
+  assert.ok(seen.asked.every((asked) => asked.startsWith(url)), seen.asked.join('\n'));
+  await withoutFaults(seen);
+}
+
+async function fatTree() {
+  const made = await controller(DRAWS);
+  await network(made, 'fat-tree,4', 20, ['--pingall=40', '--for', '300', '--load', '10', '--at', '7s link-down s5 s7']);
+  const seen = await page();
+  await seen.goto(made.url);
+  await see(seen, 'fat tree');
+  await stage(seen).and(seen.locator('[aria-label*="20 switches (fat tree), 32 links of which 0 are down"]')).waitFor();
+  const drawn = seen.locator('.hud-bottom .down').waitFor({ timeout: 4 * PATIENCE_MS }).then(() => Date.now());
+  const at = await drawn;
+  const events = await made.ask('api/v1/events/recent');
+  const cut = events.items.find((event) => event.kind === 'link-down');
+  const took = at - Date.parse(cut.at);
+  console.log(`      drawn ${took} ms after the event`);
+  assert.ok(took <= CUT_MS, `drawn after ${took} ms`);
+  await see(seen, 's5 – s7');
+  await withoutFaults(seen);
+}
+
+async function shapes() {
+  for (const [topology, switches, shape] of [['ring,8', 8, 'ring'], ['torus,4,5', 20, 'torus'], ['tree,3,2', 7, 'tree']]) {
+    const made = await controller(DRAWS);
+    await network(made, topology, switches);
+    const seen = await page();
+    await seen.goto(made.url);
+    await seen.locator('.shape', { hasText: shape }).waitFor({ timeout: 2 * PATIENCE_MS });
+  }
+}
+
+async function packet() {
+  const made = await controller(DRAWS);
+  await network(made, 'linear,3', 3, ['--pingall', '--for', '300', '--load', '50', '--peers', '2']);
+  await until(async () => (await made.ask('api/v1/hosts')).total === 3, 'hosts');
+  const seen = await page();
+  await seen.goto(made.url);
+  await stage(seen).and(seen.locator('[aria-label*="3 hosts"]')).waitFor();
+  await seen.keyboard.press('p');
+  await seen.getByLabel('From').fill('10.0.0.1');
+  await seen.getByLabel('To', { exact: true }).fill('10.0.0.3');
+  await see(seen, 'It arrives at 10.0.0.3');
+  assert.equal(await seen.locator('.hops li').count(), 3);
+  assert.equal(await seen.locator('.badges i').count(), 3);
+  // What drops a packet is found and removed on the page alone.
+  await made.ask('api/v1/switches/2/flows', 'POST', { flows: [{ priority: 60_000, match: { eth_dst: '00:00:00:00:00:03' } }] });
+  await seen.getByRole('button', { name: 'Ask again' }).click();
+  await see(seen, 's2 drops it');
+  await seen.locator('.hops a', { hasText: 's2' }).click();
+  await seen.getByLabel('Filter flows of').fill('drop 60000');
+  await seen.getByLabel('Filter flows of').fill('60000');
+  await seen.getByRole('button', { name: 'Remove this flow' }).click();
+  await seen.getByRole('button', { name: 'Remove', exact: true }).click();
+  await see(seen, 'The flow is removed: the switch said so.');
+  const left = await made.ask('api/v1/switches/2/flows');
+  assert.ok(left.items.every((flow) => flow.priority !== 60_000));
+  await withoutFaults(seen);
+}
+
+async function flows() {
+  const made = await controller(DRAWS);
+  await network(made, 'single,2', 1);
+  const seen = await page();
+  await seen.goto(`${made.url}#/switches/0000000000000001/flows`);
+  await seen.getByRole('button', { name: 'Add a flow' }).click();
+  await seen.getByLabel('Which packets').fill('in_port=1, ipv4_dst=10.0.0.0/33');
+  await seen.getByRole('button', { name: 'Check only' }).click();
+  await see(seen, 'flows[0].match');
+  await seen.getByLabel('Which packets').fill('in_port=1, ipv4_dst=10.9.9.7/24');
+  await seen.getByLabel('What is done').fill('group:77');
+  await seen.getByRole('button', { name: 'Check only' }).click();
+  await see(seen, 'It can be sent: nothing was sent yet.');
+  await seen.getByLabel('What is done').fill('output:2');
+  await seen.getByLabel('Priority').fill('1234');
+  await seen.getByRole('button', { name: 'Add', exact: true }).click();
+  await see(seen, 'The switch has done it, and said so.');
+  const flow = (await made.ask('api/v1/switches/1/flows')).items.find((one) => one.priority === 1234);
+  assert.deepEqual(flow.actions, ['output:2']);
+  assert.ok(flow.match.ipv4_dst.startsWith('10.9.9.0/'), JSON.stringify(flow.match));
+  await withoutFaults(seen);
+}
+
+async function weights() {
+  const made = await controller(DRAWS);
+  await network(made, 'linear,2', 2);
+  const seen = await page();
+  await seen.goto(`${made.url}#/performance`);
+  const slider = seen.getByLabel('Weight of s2');
+  await slider.waitFor();
+  await slider.fill('5');
+  await until(async () => (await made.ask('api/v1/switches/2')).weight === 5, 'the weight');
+  assert.equal((await made.ask('api/v1/switches/1')).weight, 1);
+  await seen.getByRole('button', { name: /weights of the configuration/ }).click();
+  await until(async () => (await made.ask('api/v1/switches/2')).weight === 1, 'the old weight');
+  await withoutFaults(seen);
+}
+
+async function hostile() {
+  const made = await controller(['--apps', 'acl,static-flows,topology,hosts,arp-proxy,routing,route-flow,spanning']);
+  await network(made, 'linear,2', 2, ['--pingall', '--for', '300', '--load', '5']);
+  await made.ask('api/v1/names/1', 'PUT', { name: HOSTILE });
+  const kept = encodeURIComponent(HOSTILE);
+  await made.ask(`api/v1/static-flows/${kept}`, 'PUT', { switch: '*', match: { in_port: 1 }, actions: ['output:2'] });
+  await made.ask(`api/v1/acl/${kept}`, 'PUT', { action: 'deny', match: { eth_type: '0x1234' } });
+  const seen = await page();
+  // What a switch, an old controller or a proxy could say of itself, in every place of an answer.
+  await seen.route('**/api/v1/**', async (route) => {
+    if (/events|openapi/.test(route.request().url()) || route.request().method() !== 'GET') return route.continue();
+    const answer = await route.fetch();
+    const text = await answer.text();
+    const spoilt = text.replace(/"(s\d-eth\d|0x0|up|1\.3|output:\d|127\.0\.0\.1:\d+|fixed|hosts|parallel)"/g, () => JSON.stringify(HOSTILE));
+    await route.fulfill({ response: answer, body: spoilt });
+  });
+  const parts = ['', 'ports', 'flows', 'groups', 'tables', 'events'].map((part) => `switches/0000000000000001/${part}`);
+  for (const place of [...PLACES, ...parts]) {
+    await seen.goto(`${made.url}#/${place}?q=${place === 'topology' ? kept : ''}`);
+    await seen.waitForTimeout(250);
+    await withoutFaults(seen);
+  }
+  await seen.keyboard.press('/');
+  await seen.getByRole('combobox').fill('<img');
+  await see(seen, 'onerror');
+  await withoutFaults(seen);
+}
+
+async function accessible() {
+  const made = await controller(['--apps', 'acl,static-flows,topology,hosts,arp-proxy,routing,route-flow,spanning']);
+  await network(made, 'tree,2,2', 3, ['--pingall', '--for', '300', '--load', '5']);
+  for (const [dark, width] of [[true, 1280], [false, 390]]) {
+    const seen = await page({ dark, width, height: 800 });
+    for (const place of [...PLACES, 'switches/0000000000000001', 'switches/0000000000000001/flows']) {
+      await seen.goto(`${made.url}#/${place}`);
+      await seen.waitForTimeout(350);
+      await seen.addScriptTag({ path: axe }).catch(() => seen.evaluate(readAxe()));
+      const found = await seen.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+      const serious = found.violations.filter((one) => ['serious', 'critical'].includes(one.impact));
+      const said = serious.map((one) => `${one.id}: ${one.nodes.slice(0, 3).map((node) => `${node.target} ${node.failureSummary}`).join(' | ')}`);
+      assert.deepEqual(said, [], `${place}, ${dark ? 'dark' : 'light'}, ${width}`);
+      const isWide = await seen.evaluate(() => document.documentElement.scrollWidth > innerWidth);
+      assert.ok(!isWide, `${place} is wider than ${width}`);
+    }
+  }
+}
+
+import { readFileSync } from 'node:fs';
+const readAxe = () => readFileSync(axe, 'utf8');
+
+async function restart() {
+  const first = await controller(DRAWS);
+  await network(first, 'ring,4', 4);
+  const seen = await page();
+  await seen.goto(first.url);
+  await seen.locator('.shape', { hasText: 'ring' }).waitFor();
+  await first.stop();
+  await see(seen, 'does not answer');
+  await controller(DRAWS, first.ports);
+  await seen.locator('.offline').waitFor({ state: 'detached', timeout: 2 * PATIENCE_MS });
+  await seen.locator('.shape', { hasText: 'ring' }).waitFor({ timeout: 2 * PATIENCE_MS });
+  await withoutFaults(seen);
+}
+
+async function keys() {
+  const file = join(folder(), 'access.toml');
+  const token = (role) => run(['http', 'token', role, '--role', role, '--to', file]).match(/(\w+\.[\w-]+)\s*$/m)[1];
+  const [reader, writer] = [token('read'), token('write')];
+  const made = await controller(['--http-access', file]);
+  const seen = await page();
+  await seen.goto(made.url);
+  const enter = async (key) => {
+    await seen.getByLabel('Token', { exact: true }).last().fill(key);
+    await seen.getByRole('button', { name: 'Log in' }).click();
+  };
+  await see(seen, 'Log in to this controller');
+  await enter('read.wrong');
+  await see(seen, 'no such token or password is known');
+  await enter(reader);
+  await see(seen, 'No switch is connected yet');
+  await seen.goto(`${made.url}#/static-flows`);
+  await seen.getByRole('button', { name: 'Keep a flow' }).click();
+  await seen.getByLabel('Name').fill('mine');
+  await seen.getByRole('button', { name: 'Keep it' }).click();
+  await see(seen, 'this needs the role write');
+  await seen.keyboard.press('Escape');
+  await seen.getByRole('button', { name: 'Log out' }).click();
+  await enter(writer);
+  await seen.getByRole('button', { name: 'Keep a flow' }).click();
+  await seen.getByLabel('Name').fill('mine');
+  await seen.getByRole('button', { name: 'Keep it' }).click();
+  await see(seen, '“mine” is kept');
+  await withoutFaults(seen);
+}
+
+async function behindProxy() {
+  const made = await controller(DRAWS);
+  await network(made, 'linear,2', 2);
+  const url = await proxy(made.url, '/net/aldis/');
+  const seen = await page();
+  await seen.goto(url);
+  await stage(seen).and(seen.locator('[aria-label*="2 switches"]')).waitFor();
+  await seen.goto(`${url}#/settings`);
+  await see(seen, 'fair-rounds');
+  assert.ok(seen.asked.every((asked) => asked.startsWith(url)), seen.asked.join('\n'));
+  await withoutFaults(seen);
+}
+
+async function largeTable() {
+  const made = await controller(DRAWS);
+  await network(made, 'single,2', 1);
+  const seen = await page();
+  const flow = (at) => ({ table: 0, priority: at, match: { tcp_dst: String(at) }, actions: ['output:2'], cookie: '0x0', age_s: 1, idle_timeout_s: 0, hard_timeout_s: 0 });
+  const items = Array.from({ length: 10_000 }, (_, at) => flow(at));
+  await seen.route('**/flows', (route) => route.fulfill({ json: { items, total: items.length } }));
+  await seen.goto(`${made.url}#/switches/0000000000000001/flows`);
+  await see(seen, '9999');
+  assert.ok((await seen.locator('tbody tr').count()) < 120, 'all rows are in the page');
+  await seen.locator('.rows').evaluate((box) => box.scrollTo(0, box.scrollHeight));
+  await seen.getByRole('cell', { name: 'TCP to 0', exact: true }).waitFor();
+  await seen.getByLabel('Filter flows of').fill('tcp_dst=4242');
+  await see(seen, '1 of 10000');
+}
+
+async function broken() {
+  const made = await controller(DRAWS);
+  await network(made, 'single,2', 1);
+  const seen = await page();
+  const problem = { type: 'urn:aldis:no-memory', title: 'Service Unavailable', status: 503, detail: 'there is no memory for this answer' };
+  await seen.route('**/api/v1/switches', (route) => route.fulfill({ status: 503, contentType: 'application/problem+json', body: JSON.stringify(problem) }));
+  await seen.route('**/api/v1/apps', (route) => route.fulfill({ status: 200, contentType: 'application/json', body: '{"apps": [' }));
+  await seen.goto(`${made.url}#/switches`);
+  await see(seen, 'there is no memory for this answer');
+  await seen.goto(`${made.url}#/apps`);
+  await see(seen, 'Not shown');
+  await seen.unroute('**/api/v1/switches');
+  await seen.goto(`${made.url}#/switches`);
+  await seen.getByRole('link', { name: 's1' }).waitFor();
+  await withoutFaults(seen);
+}
+
+/** By the sentence that each proves. */
+export const SCENARIOS = [
+  ['a page without switches says how to connect one, and asks no other server', nothingConnected],
+  ['a fat tree is drawn as one, and a link that is cut is drawn so within a second', fatTree],
+  ['rings, tori and trees are recognised', shapes],
+  ['a packet is followed hop by hop, and the flow that drops it is found and removed', packet],
+  ['a flow is checked, refused and added with the answer of the controller and the switch', flows],
+  ['a weight that is moved counts at once', weights],
+  ['names and answers that hold markup are shown as text', hostile],
+  ['every page is accessible, in dark and light, wide and narrow', accessible],
+  ['the page comes back by itself when the controller does', restart],
+  ['a key is asked for, and its role decides', keys],
+  ['the page works behind a proxy with a prefix', behindProxy],
+  ['ten thousand flows scroll', largeTable],
+  ['an answer that fails or breaks is said and recovered from', broken],
+];

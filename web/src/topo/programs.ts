@@ -1,0 +1,181 @@
+// How sigma draws dots and lines: each with vertices of its own and in one call. Drawn as instances,
+// as sigma's own programs do, a thousand of them take seconds on a machine that draws in software.
+
+import { EdgeProgram, NodeProgram, type ProgramInfo } from 'sigma/rendering';
+import type { EdgeDisplayData, NodeDisplayData, RenderParams } from 'sigma/types';
+import { floatColor } from 'sigma/utils';
+
+const { FLOAT, UNSIGNED_BYTE, POINTS, TRIANGLES } = WebGL2RenderingContext;
+
+const DOT_VERTEX = `
+attribute vec2 a_position;
+attribute float a_size;
+attribute float a_square;
+attribute vec4 a_color;
+attribute vec4 a_id;
+uniform mat3 u_matrix;
+uniform float u_scale;
+varying vec4 v_color;
+varying float v_radius;
+varying float v_square;
+void main() {
+  gl_Position = vec4((u_matrix * vec3(a_position, 1.0)).xy, 0.0, 1.0);
+  v_radius = max(0.8, a_size * u_scale);
+  v_square = a_square;
+  gl_PointSize = 2.0 * v_radius + 2.0;
+  #ifdef PICKING_MODE
+  v_color = a_id;
+  #else
+  v_color = a_color;
+  #endif
+  v_color.a *= 255.0 / 254.0;
+}`;
+
+const DOT_FRAGMENT = `
+precision mediump float;
+varying vec4 v_color;
+varying float v_radius;
+varying float v_square;
+void main() {
+  vec2 place = (gl_PointCoord - 0.5) * (2.0 * v_radius + 2.0);
+  float round = v_radius * mix(1.0, 0.35, v_square);
+  vec2 corner = max(abs(place) - (v_radius - round), 0.0);
+  float away = length(corner) - round;
+  #ifdef PICKING_MODE
+  if (away > 1.0) discard;
+  gl_FragColor = v_color;
+  #else
+  gl_FragColor = v_color * clamp(0.5 - away, 0.0, 1.0);
+  #endif
+}`;
+
+type DotUniform = 'u_matrix' | 'u_scale';
+
+abstract class Dot extends NodeProgram<DotUniform> {
+  protected abstract square(): number;
+
+  getDefinition() {
+    return {
+      VERTICES: 1,
+      VERTEX_SHADER_SOURCE: DOT_VERTEX,
+      FRAGMENT_SHADER_SOURCE: DOT_FRAGMENT,
+      METHOD: POINTS,
+      UNIFORMS: ['u_matrix', 'u_scale'] as const,
+      ATTRIBUTES: [
+        { name: 'a_position', size: 2, type: FLOAT },
+        { name: 'a_size', size: 1, type: FLOAT },
+        { name: 'a_square', size: 1, type: FLOAT },
+        { name: 'a_color', size: 4, type: UNSIGNED_BYTE, normalized: true },
+        { name: 'a_id', size: 4, type: UNSIGNED_BYTE, normalized: true },
+      ],
+    };
+  }
+
+  processVisibleItem(id: number, start: number, data: NodeDisplayData): void {
+    const { array } = this;
+    array[start] = data.x;
+    array[start + 1] = data.y;
+    array[start + 2] = data.size;
+    array[start + 3] = this.square();
+    array[start + 4] = floatColor(data.color);
+    array[start + 5] = id;
+  }
+
+  setUniforms(params: RenderParams, { gl, uniformLocations }: ProgramInfo<DotUniform>): void {
+    gl.uniformMatrix3fv(uniformLocations.u_matrix, false, params.matrix);
+    gl.uniform1f(uniformLocations.u_scale, params.pixelRatio / params.sizeRatio / params.downSizingRatio);
+  }
+}
+
+export class SquareProgram extends Dot {
+  protected square(): number {
+    return 1;
+  }
+}
+
+export class CircleProgram extends Dot {
+  protected square(): number {
+    return 0;
+  }
+}
+
+const WIRE_VERTEX = `
+attribute vec2 a_from;
+attribute vec2 a_to;
+attribute vec2 a_corner;
+attribute float a_width;
+attribute vec4 a_color;
+uniform mat3 u_matrix;
+uniform vec2 u_size;
+uniform float u_scale;
+varying vec4 v_color;
+varying float v_aside;
+varying float v_half;
+void main() {
+  vec2 from = (u_matrix * vec3(a_from, 1.0)).xy;
+  vec2 to = (u_matrix * vec3(a_to, 1.0)).xy;
+  vec2 along = (to - from) * u_size;
+  vec2 across = normalize(vec2(-along.y, along.x) + vec2(1e-6, 0.0));
+  v_half = max(0.5, a_width * u_scale * 0.5);
+  v_aside = a_corner.y * (v_half + 0.5);
+  gl_Position = vec4(mix(from, to, a_corner.x) + across * v_aside * 2.0 / u_size, 0.0, 1.0);
+  v_color = a_color;
+  v_color.a *= 255.0 / 254.0;
+}`;
+
+const WIRE_FRAGMENT = `
+precision mediump float;
+varying vec4 v_color;
+varying float v_aside;
+varying float v_half;
+void main() {
+  gl_FragColor = v_color * clamp(v_half + 0.5 - abs(v_aside), 0.0, 1.0);
+}`;
+
+type WireUniform = 'u_matrix' | 'u_size' | 'u_scale';
+
+/** Two triangles: how far along, and on which side. */
+const CORNERS = [[0, -1], [1, -1], [0, 1], [0, 1], [1, -1], [1, 1]] as const;
+
+export class WireProgram extends EdgeProgram<WireUniform> {
+  getDefinition() {
+    return {
+      VERTICES: CORNERS.length,
+      VERTEX_SHADER_SOURCE: WIRE_VERTEX,
+      FRAGMENT_SHADER_SOURCE: WIRE_FRAGMENT,
+      METHOD: TRIANGLES,
+      UNIFORMS: ['u_matrix', 'u_size', 'u_scale'] as const,
+      ATTRIBUTES: [
+        { name: 'a_from', size: 2, type: FLOAT },
+        { name: 'a_to', size: 2, type: FLOAT },
+        { name: 'a_corner', size: 2, type: FLOAT },
+        { name: 'a_width', size: 1, type: FLOAT },
+        { name: 'a_color', size: 4, type: UNSIGNED_BYTE, normalized: true },
+      ],
+    };
+  }
+
+  processVisibleItem(_: number, start: number, from: NodeDisplayData, to: NodeDisplayData, data: EdgeDisplayData): void {
+    const { array } = this;
+    const color = floatColor(data.color);
+    let at = start;
+    for (const [along, aside] of CORNERS) {
+      array[at] = from.x;
+      array[at + 1] = from.y;
+      array[at + 2] = to.x;
+      array[at + 3] = to.y;
+      array[at + 4] = along;
+      array[at + 5] = aside;
+      array[at + 6] = data.size;
+      array[at + 7] = color;
+      at += 8;
+    }
+  }
+
+  setUniforms(params: RenderParams, { gl, uniformLocations }: ProgramInfo<WireUniform>): void {
+    const { width, height, pixelRatio } = params;
+    gl.uniformMatrix3fv(uniformLocations.u_matrix, false, params.matrix);
+    gl.uniform2f(uniformLocations.u_size, width * pixelRatio, height * pixelRatio);
+    gl.uniform1f(uniformLocations.u_scale, pixelRatio / params.sizeRatio);
+  }
+}

@@ -1,0 +1,48 @@
+//! The web suite: builds the controller and hands it to the scenarios of `tests/web`, which use its
+//! web interface as a person does, in a browser.
+
+use crate::peers;
+use crate::suites::{SuiteTally, cargo, counts_of, each_line, succeeds};
+use std::path::Path;
+use std::process::Command;
+
+/// The file that proves that the packages of `web/package-lock.json` are installed.
+const INSTALLED: &str = "web/node_modules/playwright-core/package.json";
+
+/// Runs the scenarios whose sentence holds one of these words, or all of them.
+///
+/// Only this suite needs a browser and Node.js. Where they cannot be had it says so and passes: the
+/// interface is committed as it was built, and no other part needs them.
+pub(crate) fn run(root: &Path, words: &[String]) -> SuiteTally {
+    if !peers::provide_browser() {
+        println!("left out: no browser or no Node.js is here");
+        return SuiteTally::one(true);
+    }
+    if !root.join(INSTALLED).exists()
+        && !succeeds(npm(root).args(["ci", "--no-audit", "--no-fund"]))
+    {
+        println!("left out: the packages of web/package-lock.json could not be had");
+        return SuiteTally::one(true);
+    }
+    let types = SuiteTally::one(succeeds(npm(root).args(["run", "--silent", "check"])));
+    if !succeeds(cargo(root).args(["build", "--quiet", "--locked"])) {
+        return types.plus(SuiteTally::one(false));
+    }
+    let mut command = Command::new("node");
+    command.arg("tests/web/run.mjs").args(words).current_dir(root);
+    let mut tally = None;
+    let good = each_line(&mut command, |line| {
+        println!("{line}");
+        tally = counts_of(line, ',').or(tally);
+    });
+    match tally {
+        Some(tally) if good || tally.failed > 0 => types.plus(tally),
+        _ => types.plus(SuiteTally::one(false)),
+    }
+}
+
+fn npm(root: &Path) -> Command {
+    let mut command = Command::new("npm");
+    command.current_dir(root.join("web"));
+    command
+}
