@@ -1,6 +1,7 @@
 // What a person does with the web interface, in a real browser against the real controller.
 
 import { strict as assert } from 'node:assert';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { axe, controller, folder, network, page, PATIENCE_MS, proxy, run, until } from './world.mjs';
 
@@ -61,6 +62,8 @@ async function packet() {
   const made = await controller(DRAWS);
   await network(made, 'linear,3', 3, ['--pingall', '--for', '300', '--load', '50', '--peers', '2']);
   await until(async () => (await made.ask('api/v1/hosts')).total === 3, 'hosts');
+  const leads = (flow) => flow.match.eth_src === '00:00:00:00:00:01' && flow.match.eth_dst === '00:00:00:00:00:03';
+  await until(async () => (await made.ask('api/v1/switches/3/flows')).items.some(leads), 'the flows of a way');
   const seen = await page();
   await seen.goto(made.url);
   await stage(seen).and(seen.locator('[aria-label*="3 hosts"]')).waitFor();
@@ -170,7 +173,6 @@ async function accessible() {
   }
 }
 
-import { readFileSync } from 'node:fs';
 const readAxe = () => readFileSync(axe, 'utf8');
 
 async function restart() {
@@ -195,7 +197,7 @@ async function keys() {
   const seen = await page();
   await seen.goto(made.url);
   const enter = async (key) => {
-    await seen.getByLabel('Token', { exact: true }).last().fill(key);
+    await seen.locator('.login input').fill(key);
     await seen.getByRole('button', { name: 'Log in' }).click();
   };
   await see(seen, 'Log in to this controller');

@@ -2,7 +2,7 @@
 // scenario that began it.
 
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -118,6 +118,7 @@ export async function page({ dark = true, width = 1280, height = 800 } = {}) {
   });
   atEnd(() => context.close());
   const made = await context.newPage();
+  await fresh(made);
   made.setDefaultTimeout(PATIENCE_MS);
   made.faults = [];
   made.asked = [];
@@ -131,6 +132,21 @@ export async function page({ dark = true, width = 1280, height = 800 } = {}) {
   });
   made.on('request', (asked) => made.asked.push(asked.url()));
   return made;
+}
+
+/** Files that were built a moment ago, in place of those in the command: to work on them. */
+async function fresh(made) {
+  const dist = process.env.ALDIS_DIST;
+  if (dist === undefined) return;
+  for (const name of ['app.js', 'app.css']) {
+    await made.route(`**/${name}`, async (route) => {
+      const answer = await route.fetch();
+      const headers = { ...answer.headers() };
+      delete headers['content-encoding'];
+      delete headers['content-length'];
+      await route.fulfill({ status: 200, headers, body: readFileSync(join(dist, name)) });
+    });
+  }
 }
 
 export const closeBrowser = () => browser?.close();

@@ -93,7 +93,12 @@ export interface Ask {
 export async function ask<T>(path: string, { method = 'GET', body, headers: more }: Ask = {}): Promise<T> {
   const response = await request(path, { method, body, headers: more });
   const text = await response.text();
-  return (text === '' ? null : JSON.parse(text)) as T;
+  try {
+    return (text === '' ? null : JSON.parse(text)) as T;
+  } catch {
+    const what = 'What the controller answered cannot be read: it is not whole, or something changed it on its way.';
+    throw new Problem(response.status, 'broken', what);
+  }
 }
 
 export async function request(path: string, { method = 'GET', body, headers: more }: Ask): Promise<Response> {

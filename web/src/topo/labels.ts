@@ -15,7 +15,7 @@ export const labelOf = (colours: Palette) => (pen: CanvasRenderingContext2D, dat
   pen.lineWidth = 3;
   pen.lineJoin = 'round';
   pen.textAlign = isHost ? 'center' : 'left';
-  const [x, y] = isHost ? [data.x, data.y + data.size + 12] : [data.x + data.size + 5, data.y + 4];
+  const [x, y] = isHost ? [data.x, data.y + data.size + 12] : [data.x + data.size * 0.8 + 3, data.y - data.size * 0.8 - 3];
   pen.strokeText(data.label, x, y);
   pen.fillText(data.label, x, y);
 };

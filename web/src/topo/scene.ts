@@ -56,6 +56,7 @@ export class Scene {
   private pictured = { nodes: 0, links: 0 };
   private settling: ReturnType<typeof setTimeout> | undefined;
   private moving = 0;
+  private watch: ResizeObserver;
   /** Whether there is something new that sigma has not taken in yet. */
   private unprocessed = true;
   kind: Shape['kind'] = 'single';
@@ -76,6 +77,11 @@ export class Scene {
       this.pictured = { nodes: this.at.size, links: stored.links };
     }
     this.sigma = this.draw();
+    this.watch = new ResizeObserver(() => {
+      this.sigma.resize();
+      this.sigma.scheduleRefresh();
+    });
+    this.watch.observe(container);
   }
 
   private draw(): Sigma {
@@ -163,6 +169,7 @@ export class Scene {
   kill(): void {
     clearTimeout(this.settling);
     cancelAnimationFrame(this.moving);
+    this.watch.disconnect();
     this.sigma.kill();
   }
 

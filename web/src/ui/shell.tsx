@@ -97,10 +97,10 @@ function Top(): JSX.Element {
   return (
     <header class="top">
       <h1>{title}</h1>
-      <button class="search-field" type="button" onClick={() => searching.set(true)} aria-label="Search">
+      <button class="search-field" type="button" onClick={() => searching.set(true)} aria-label="Search switches, hosts, pages">
         <Icon name="search" size={16} />
         <span>Search switches, hosts, pages</span>
-        <kbd>/</kbd>
+        <kbd aria-hidden="true">/</kbd>
       </button>
       <Pulse />
       <div class="top-tools">
