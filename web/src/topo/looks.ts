@@ -29,6 +29,8 @@ export interface Look {
 
 /** The least colours of delay and load, in requests a second and nanoseconds. */
 const LOAD_MAX = 1e6;
+/** Above so many, links are a texture more than lines. */
+const MANY_LINKS = 1500;
 /** Powers of ten of bits a second, where links do not say what they can carry. */
 const RATE_MIN = 4;
 const RATE_MAX = 10;
@@ -38,7 +40,7 @@ const DELAY_MAX_NS = 1e8;
 export function looks(look: Look): Looks {
   const { colours, model } = look;
   const many = model.nodes.size;
-  const base = many <= 12 ? 16 : many <= 40 ? 12 : many <= 150 ? 8 : many <= 600 ? 5 : 3.6;
+  const base = many <= 12 ? 16 : many <= 40 ? 12 : many <= 150 ? 9 : many <= 600 ? 5 : 3.6;
   const thick = many <= 40 ? 2.2 : many <= 150 ? 1.6 : 1;
   const isFew = model.leaves.size <= 24;
   const leafSize = Math.max(1.5, base * 0.42);
@@ -77,7 +79,7 @@ export function looks(look: Look): Looks {
       const busy = used(one, look.traffic, look.speeds) ?? (Math.log10(carries) - RATE_MIN) / (RATE_MAX - RATE_MIN);
       return { color: heat(colours, 0.1 + 0.9 * busy), size: thick * (0.9 + 1.6 * Math.sqrt(carries / most)) };
     }
-    return { color: colours.link, size: thick };
+    return { color: model.edges.size > MANY_LINKS ? colours.hair : colours.link, size: thick };
   };
 
   const spoke = (key: string): EdgeLook =>

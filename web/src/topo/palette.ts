@@ -7,6 +7,8 @@ export interface Palette {
   text: string;
   dim: string;
   link: string;
+  /** Links of a network that has thousands. */
+  hair: string;
   host: string;
   spoke: string;
   node: string;
@@ -26,6 +28,7 @@ const DARK: Palette = {
   text: '#e8edf6',
   dim: '#27303f',
   link: '#3a4a63',
+  hair: '#22304a',
   host: '#5f7fae',
   spoke: '#1f2b3d',
   node: '#9fb4d4',
@@ -43,6 +46,7 @@ const LIGHT: Palette = {
   text: '#141b28',
   dim: '#d9dee6',
   link: '#9aa7ba',
+  hair: '#c6cedb',
   host: '#8aa0c2',
   spoke: '#d5dbe5',
   node: '#44597a',

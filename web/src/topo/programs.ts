@@ -5,7 +5,7 @@ import { EdgeProgram, NodeProgram, type ProgramInfo } from 'sigma/rendering';
 import type { EdgeDisplayData, NodeDisplayData, RenderParams } from 'sigma/types';
 import { floatColor } from 'sigma/utils';
 
-const { FLOAT, UNSIGNED_BYTE, POINTS, TRIANGLES } = WebGL2RenderingContext;
+const { FLOAT, UNSIGNED_BYTE, LINES, POINTS, TRIANGLES } = WebGL2RenderingContext;
 
 const DOT_VERTEX = `
 attribute vec2 a_position;
@@ -19,7 +19,7 @@ varying vec4 v_color;
 varying float v_radius;
 varying float v_square;
 void main() {
-  gl_Position = vec4((u_matrix * vec3(a_position, 1.0)).xy, 0.0, 1.0);
+  gl_Position = vec4((u_matrix * vec3(a_position, 1.0)).xy, -0.5, 1.0);
   v_radius = max(0.8, a_size * u_scale);
   v_square = a_square;
   gl_PointSize = 2.0 * v_radius + 2.0;
@@ -45,11 +45,19 @@ void main() {
   if (away > 1.0) discard;
   gl_FragColor = v_color;
   #else
+  if (away > 0.5) discard;
   gl_FragColor = v_color * clamp(0.5 - away, 0.0, 1.0);
   #endif
 }`;
 
 type DotUniform = 'u_matrix' | 'u_scale';
+
+export const drawing = {
+  /** While the picture moves nothing is pointed at: what lies under the pointer is drawn when it rests. */
+  picks: true,
+  /** From this camera ratio on hosts are left out: seen from afar, thousands are specks. */
+  hostsBelow: Infinity,
+};
 
 abstract class Dot extends NodeProgram<DotUniform> {
   protected abstract square(): number;
@@ -71,6 +79,13 @@ abstract class Dot extends NodeProgram<DotUniform> {
     };
   }
 
+  override render(params: RenderParams): void {
+    const pick = this.pickProgram;
+    if (!drawing.picks) this.pickProgram = null;
+    super.render(params);
+    this.pickProgram = pick;
+  }
+
   processVisibleItem(id: number, start: number, data: NodeDisplayData): void {
     const { array } = this;
     array[start] = data.x;
@@ -82,6 +97,9 @@ abstract class Dot extends NodeProgram<DotUniform> {
   }
 
   setUniforms(params: RenderParams, { gl, uniformLocations }: ProgramInfo<DotUniform>): void {
+    // Sigma draws dots before lines: they are nearer, and stay in sight.
+    gl.enable(gl.DEPTH_TEST);
+    gl.depthFunc(gl.LEQUAL);
     gl.uniformMatrix3fv(uniformLocations.u_matrix, false, params.matrix);
     gl.uniform1f(uniformLocations.u_scale, params.pixelRatio / params.sizeRatio / params.downSizingRatio);
   }
@@ -94,6 +112,10 @@ export class SquareProgram extends Dot {
 }
 
 export class CircleProgram extends Dot {
+  override render(params: RenderParams): void {
+    if (params.zoomRatio < drawing.hostsBelow) super.render(params);
+  }
+
   protected square(): number {
     return 0;
   }
@@ -118,7 +140,7 @@ void main() {
   vec2 across = normalize(vec2(-along.y, along.x) + vec2(1e-6, 0.0));
   v_half = max(0.5, a_width * u_scale * 0.5);
   v_aside = a_corner.y * (v_half + 0.5);
-  gl_Position = vec4(mix(from, to, a_corner.x) + across * v_aside * 2.0 / u_size, 0.0, 1.0);
+  gl_Position = vec4(mix(from, to, a_corner.x) + across * v_aside * 2.0 / u_size, 0.5, 1.0);
   v_color = a_color;
   v_color.a *= 255.0 / 254.0;
 }`;
@@ -177,5 +199,55 @@ export class WireProgram extends EdgeProgram<WireUniform> {
     gl.uniformMatrix3fv(uniformLocations.u_matrix, false, params.matrix);
     gl.uniform2f(uniformLocations.u_size, width * pixelRatio, height * pixelRatio);
     gl.uniform1f(uniformLocations.u_scale, pixelRatio / params.sizeRatio);
+  }
+}
+
+const HAIR_VERTEX = `
+attribute vec2 a_place;
+attribute vec4 a_color;
+uniform mat3 u_matrix;
+varying vec4 v_color;
+void main() {
+  gl_Position = vec4((u_matrix * vec3(a_place, 1.0)).xy, 0.5, 1.0);
+  v_color = a_color;
+  v_color.a *= 255.0 / 254.0;
+}`;
+
+const HAIR_FRAGMENT = `
+precision mediump float;
+varying vec4 v_color;
+void main() {
+  gl_FragColor = v_color;
+}`;
+
+/** Lines of one pixel, for thousands of links: a third of the pixels of `WireProgram`. */
+export class HairProgram extends EdgeProgram<'u_matrix'> {
+  override render(params: RenderParams): void {
+    const { gl } = this.normalProgram;
+    gl.disable(gl.BLEND);
+    super.render(params);
+    gl.enable(gl.BLEND);
+  }
+
+  getDefinition() {
+    return {
+      VERTICES: 2,
+      VERTEX_SHADER_SOURCE: HAIR_VERTEX,
+      FRAGMENT_SHADER_SOURCE: HAIR_FRAGMENT,
+      METHOD: LINES,
+      UNIFORMS: ['u_matrix'] as const,
+      ATTRIBUTES: [
+        { name: 'a_place', size: 2, type: FLOAT },
+        { name: 'a_color', size: 4, type: UNSIGNED_BYTE, normalized: true },
+      ],
+    };
+  }
+
+  processVisibleItem(_: number, start: number, from: NodeDisplayData, to: NodeDisplayData, data: EdgeDisplayData): void {
+    this.array.set([from.x, from.y, floatColor(data.color), to.x, to.y, floatColor(data.color)], start);
+  }
+
+  setUniforms(params: RenderParams, { gl, uniformLocations }: ProgramInfo<'u_matrix'>): void {
+    gl.uniformMatrix3fv(uniformLocations.u_matrix, false, params.matrix);
   }
 }

@@ -2,12 +2,13 @@
 // as there are.
 
 import Graph from 'graphology';
-import Sigma from 'sigma';
+import type Sigma from 'sigma';
+import { Picture } from './canvas';
 import { around, arrange, keep, load, netOf, placeNew, type Pictured, type Point } from './layout';
 import { hostLabel, type Edge, type Model } from './model';
 import type { Palette } from './palette';
 import { labelOf, ringOf } from './labels';
-import { CircleProgram, SquareProgram, WireProgram } from './programs';
+import { CircleProgram, HairProgram, drawing, SquareProgram, WireProgram } from './programs';
 import type { Shape } from './shapes';
 
 export interface NodeLook {
@@ -45,6 +46,14 @@ const SETTLE_MS = 500;
 const MOVE_MS = 450;
 /** Switches that are all in sight at once. */
 const SMALL = 60;
+/** Hosts of which each has a line to its switch; more stand around theirs without one. */
+const SPOKES_MAX = 1500;
+/** The camera ratio from which so many hosts are left out. */
+const HOSTS_BELOW = 0.5;
+/** Links that are drawn with a width of their own; of more only those that stand out are. */
+const WIDE_MAX = 1500;
+/** The picture rests when the camera has not moved for so long. */
+const REST_MS = 120;
 
 export class Scene {
   private graph = new Graph({ multi: true, type: 'undirected', allowSelfLoops: false });
@@ -86,9 +95,10 @@ export class Scene {
 
   private draw(): Sigma {
     const { colours } = this;
-    const sigma = new Sigma(this.graph, this.container, {
+    const Drawn = Picture.on(colours.ground);
+    const sigma = new Drawn(this.graph, this.container, {
       nodeProgramClasses: { square: SquareProgram, circle: CircleProgram },
-      edgeProgramClasses: { wire: WireProgram },
+      edgeProgramClasses: { wire: WireProgram, hair: HairProgram },
       defaultNodeType: 'square',
       defaultEdgeType: 'wire',
       defaultDrawNodeLabel: labelOf(colours),
@@ -127,6 +137,19 @@ export class Scene {
     sigma.on('afterProcess', () => (this.unprocessed = false));
     sigma.on('afterRender', () => this.onFrame());
     this.drag(sigma);
+    let rest: ReturnType<typeof setTimeout> | undefined;
+    sigma.getCamera().on('updated', () => {
+      drawing.picks = false;
+      clearTimeout(rest);
+      rest = setTimeout(() => {
+        drawing.picks = true;
+        sigma.scheduleRender();
+      }, REST_MS);
+    });
+    sigma.on('kill', () => {
+      clearTimeout(rest);
+      drawing.picks = true;
+    });
   }
 
   /** A switch follows the pointer while its button is down. */
@@ -321,7 +344,8 @@ export class Scene {
     this.unprocessed = true;
     const spoke = (key: string) => `spoke ${key}`;
     for (const edge of graph.edges()) {
-      const known = edge.startsWith('spoke ') ? model.leaves.has(edge.slice(6)) : model.edges.has(edge);
+      const isSpoke = edge.startsWith('spoke ');
+      const known = isSpoke ? model.leaves.has(edge.slice(6)) && model.leaves.size <= SPOKES_MAX : model.edges.has(edge);
       if (!known) graph.dropEdge(edge);
     }
     for (const node of graph.nodes()) {
@@ -332,12 +356,14 @@ export class Scene {
       graph.mergeNode(node.dpid, { x, y, name: node.label, type: 'square' });
     }
     const leaves = this.leafPlaces(this.at);
+    const hasSpokes = model.leaves.size <= SPOKES_MAX;
+    drawing.hostsBelow = hasSpokes ? Infinity : HOSTS_BELOW;
     for (const leaf of model.leaves.values()) {
       const point = leaves.get(leaf.key) ?? { x: 0, y: 0 };
       graph.mergeNode(leaf.key, { ...point, name: hostLabel(leaf.host), type: 'circle' });
       const key = spoke(leaf.key);
       if (graph.hasEdge(key) && !graph.extremities(key).includes(leaf.dpid)) graph.dropEdge(key);
-      if (!graph.hasEdge(key)) graph.addEdgeWithKey(key, leaf.dpid, leaf.key, { spoke: true });
+      if (hasSpokes && !graph.hasEdge(key)) graph.addEdgeWithKey(key, leaf.dpid, leaf.key, { spoke: true });
     }
     for (const edge of model.edges.values()) {
       if (!graph.hasEdge(edge.key)) graph.addEdgeWithKey(edge.key, edge.a, edge.b, {});
@@ -376,7 +402,7 @@ export class Scene {
       const look = edge === undefined ? looks.spoke(key.slice(6)) : looks.edge(edge);
       edges.set(key, look);
       if (old['color'] !== look.color || old['size'] !== look.size) same.edges = false;
-      if (old['zIndex'] !== (look.top ? 1 : 0)) same.order = false;
+      if (old['zIndex'] !== (look.top ? 1 : 0) || old['type'] !== this.lineOf(look)) same.order = false;
     });
     // What lies above what is put in order only where places are taken anew, too.
     const order = same.order ? [] : ['x', 'zIndex'];
@@ -395,11 +421,15 @@ export class Scene {
       graph.updateEachEdgeAttributes(
         (key, old) => {
           const look = edges.get(key)!;
-          return { ...old, color: look.color, size: look.size, zIndex: look.top ? 1 : 0 };
+          return { ...old, color: look.color, size: look.size, zIndex: look.top ? 1 : 0, type: this.lineOf(look) };
         },
         { attributes: ['color', 'size', ...order] },
       );
     }
+  }
+
+  private lineOf(look: EdgeLook): 'wire' | 'hair' {
+    return look.top === true || this.model.edges.size <= WIDE_MAX ? 'wire' : 'hair';
   }
 
   private keep(): void {

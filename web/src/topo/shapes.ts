@@ -250,7 +250,7 @@ function inLayers(net: Net, layer: Int32Array, top: number): Shape {
   );
   const gap = isSpine ? 0 : 0.9;
   const total = widths.reduce((sum, width) => sum + width + gap, -gap);
-  const rise = Math.max(1.2, total / 6.5);
+  const rise = Math.max(1.2, total / 4.6);
   let left = 0;
   widths.forEach((width, one) => {
     for (const [level, row] of rows.slice(0, top).entries()) {
