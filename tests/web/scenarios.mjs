@@ -63,7 +63,9 @@ async function packet() {
   await network(made, 'linear,3', 3, ['--pingall', '--for', '300', '--load', '50', '--peers', '2']);
   await until(async () => (await made.ask('api/v1/hosts')).total === 3, 'hosts');
   const leads = (flow) => flow.match.eth_src === '00:00:00:00:00:01' && flow.match.eth_dst === '00:00:00:00:00:03';
-  await until(async () => (await made.ask('api/v1/switches/3/flows')).items.some(leads), 'the flows of a way');
+  for (const at of [1, 2, 3]) {
+    await until(async () => (await made.ask(`api/v1/switches/${at}/flows`)).items.some(leads), 'the flows of a way');
+  }
   const seen = await page();
   await seen.goto(made.url);
   await stage(seen).and(seen.locator('[aria-label*="3 hosts"]')).waitFor();
@@ -108,6 +110,11 @@ async function flows() {
   const flow = (await made.ask('api/v1/switches/1/flows')).items.find((one) => one.priority === 1234);
   assert.deepEqual(flow.actions, ['output:2']);
   assert.ok(flow.match.ipv4_dst.startsWith('10.9.9.0/'), JSON.stringify(flow.match));
+  await seen.getByLabel('Filter flows of').fill('10.9.9.0');
+  const [file] = await Promise.all([seen.waitForEvent('download'), seen.getByRole('button', { name: 'Export as CSV' }).click()]);
+  const lines = readFileSync(await file.path(), 'utf8').split('\r\n');
+  assert.equal(lines.length, 2, lines.join('|'));
+  assert.ok(lines[1].includes('1234') && lines[1].includes('output:2'), lines[1]);
   await withoutFaults(seen);
 }
 

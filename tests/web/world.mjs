@@ -122,7 +122,8 @@ export async function page({ dark = true, width = 1280, height = 800 } = {}) {
   made.setDefaultTimeout(PATIENCE_MS);
   made.faults = [];
   made.asked = [];
-  made.on('pageerror', (error) => made.faults.push(error.message));
+  made.on('pageerror', (error) => made.faults.push(error.stack ?? error.message));
+  newest = made;
   made.on('dialog', (dialog) => {
     made.faults.push(`a dialog: ${dialog.message()}`);
     void dialog.dismiss();
@@ -147,6 +148,14 @@ async function fresh(made) {
       await route.fulfill({ status: 200, headers, body: readFileSync(join(dist, name)) });
     });
   }
+}
+
+let newest = null;
+
+/** What went wrong in the newest page, and what it shows: for the log of a scenario that failed. */
+export async function sight() {
+  const text = await newest?.evaluate(() => document.body.innerText).catch((error) => String(error));
+  return [...(newest?.faults ?? []), text?.replaceAll(/\s+/g, ' ').slice(0, 900)].join('\n');
 }
 
 export const closeBrowser = () => browser?.close();

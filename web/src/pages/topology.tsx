@@ -54,9 +54,9 @@ function Picture({ model, lacksLinks }: { model: Model; lacksLinks: boolean }): 
   const way = useWay(model);
   const found = useMemo(() => (text === '' ? null : findIn(model, text)), [model, text]);
   const flowing = useTraffic(model);
-  const { box, scene, shape } = useScene({ model, chosen, found, flowing, way: way.keys, onHover: setHovered, onHost: way.take });
+  const { box, scene, shape } = useScene({ model, chosen, found, flowing, way: way.keys, planned: way.planned, onHover: setHovered, onHost: way.take });
   useKeys(scene, way.toggle);
-  const hot = useRef<HTMLDivElement>(null);
+  const badges = useRef<HTMLDivElement>(null);
   useEffect(() => {
     if (scene !== null && chosen !== null) scene.focus(chosen);
   }, [scene, chosen]);
@@ -66,9 +66,9 @@ function Picture({ model, lacksLinks }: { model: Model; lacksLinks: boolean }): 
   return (
     <div class="picture">
       <div class={`stage ${hovered === null ? '' : 'over'}`} ref={box} tabIndex={0} role="application" aria-label={describe(model, shape)} />
-      <div class="badges" ref={hot} aria-hidden="true" />
+      <div class="badges" ref={badges} aria-hidden="true" />
       <Controls scene={scene} shape={shape} model={model} isFollowing={way.isOn} onFollow={way.toggle} lacksLinks={lacksLinks} flows={flowing !== null} />
-      {way.isOn ? <WayPanel way={way} scene={scene} badges={hot} /> : <Aside chosen={chosen} model={model} flowing={flowing} />}
+      {way.isOn ? <WayPanel way={way} scene={scene} badges={badges} /> : <Aside chosen={chosen} model={model} flowing={flowing} />}
       {hovered !== null ? <Hover of={hovered} model={model} scene={scene} /> : null}
     </div>
   );
@@ -104,6 +104,7 @@ interface SceneProps {
   found: ReadonlySet<string> | null;
   flowing: Traffic | null;
   way: ReadonlySet<string> | null;
+  planned: ReadonlySet<string>;
   onHover: (key: string | null) => void;
   onHost: (key: string) => boolean;
 }
@@ -140,7 +141,7 @@ function useScene(props: SceneProps) {
   return { box, scene, shape };
 }
 
-function useLook({ model, chosen, found, flowing, way }: SceneProps, scene: Scene | null) {
+function useLook({ model, chosen, found, flowing, way, planned }: SceneProps, scene: Scene | null) {
   const dark = useCell(isDark);
   const by = useCell(colouring);
   const now = useCell(rates);
@@ -164,8 +165,9 @@ function useLook({ model, chosen, found, flowing, way }: SceneProps, scene: Scen
         chosen,
         found,
         way,
+        planned,
       }),
-    [dark, model, by, live, errors, homes, flowing, speeds, chosen, found, way, scene, scene?.layer],
+    [dark, model, by, live, errors, homes, flowing, speeds, chosen, found, way, planned, scene, scene?.layer],
   );
 }
 

@@ -25,6 +25,8 @@ export interface Look {
   found: ReadonlySet<string> | null;
   /** Switches, hosts and links on the way of a packet, as far as it is drawn. */
   way: ReadonlySet<string> | null;
+  /** What is on the way that routing has, and on no flow's. */
+  planned: ReadonlySet<string>;
 }
 
 /** The least colours of delay and load, in requests a second and nanoseconds. */
@@ -54,7 +56,7 @@ export function looks(look: Look): Looks {
     if (of !== undefined && !of.up) return { color: faded(dpid) ? colours.dim : colours.bad, size: base * 0.75 };
     if (faded(dpid)) return { color: colours.dim, size: base * 0.8, label: false };
     if (dpid === look.chosen) return { color: colours.accent, size: base * 1.35, top: true, label: true };
-    const color = look.way !== null ? colours.accent : coloured(look, dpid);
+    const color = look.planned.has(dpid) ? colours.kinds[0]! : look.way !== null ? colours.accent : coloured(look, dpid);
     return { color, size: marked ? base * 1.2 : base, top: marked === true, ...(marked ? { label: true } : {}) };
   };
 
@@ -66,6 +68,7 @@ export function looks(look: Look): Looks {
   };
 
   const edge = (one: Edge): EdgeLook => {
+    if (look.planned.has(one.key)) return { color: colours.kinds[0]!, size: thick * 2, top: true };
     if (look.way?.has(one.key)) return { color: colours.accent, size: thick * 2.4, top: true };
     if (one.state === 'cut') return { color: colours.bad, size: thick * 1.5, top: true };
     const touches = look.chosen !== null && (one.a === look.chosen || one.b === look.chosen);

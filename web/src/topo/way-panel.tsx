@@ -23,6 +23,8 @@ export interface WayState {
   /** How many steps are drawn. */
   drawn: number;
   keys: ReadonlySet<string> | null;
+  /** Of these, what routing has for a packet that no flow leads yet. */
+  planned: ReadonlySet<string>;
   toggle: () => void;
   /** Takes a host that was clicked; whether it was wanted. */
   take: (key: string) => boolean;
@@ -68,6 +70,11 @@ export function useWay(model: Model): WayState {
     setError(null);
   };
   const keys = useMemo(() => (isOn ? drawnKeys(from, to, way, drawn) : null), [isOn, from, to, way, drawn]);
+  const planned = useMemo(() => {
+    const done = isOn && way !== null && drawn >= way.steps.length;
+    const led = new Set(way?.steps.flatMap((step) => step.keys) ?? []);
+    return new Set(done ? (way.planned ?? []).filter((key) => !led.has(key)) : []);
+  }, [isOn, way, drawn]);
   return {
     isOn,
     from,
@@ -76,6 +83,7 @@ export function useWay(model: Model): WayState {
     error,
     drawn,
     keys,
+    planned,
     toggle: () => {
       reset();
       setOn(!isOn);
@@ -142,7 +150,7 @@ export function WayPanel({ way: state, scene, badges }: PanelProps): JSX.Element
           {done ? (
             <p class={`verdict ${way.arrives ? 'ok' : 'warn'}`} role="status">
               {way.ends}
-              {way.planned === null ? null : ' Drawn besides is the way that routing has for it.'}
+              {way.planned === null ? null : ' In blue is the way that routing has for it.'}
             </p>
           ) : null}
           <Button onClick={state.again}>Ask again</Button>

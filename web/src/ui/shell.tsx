@@ -6,7 +6,7 @@ import { keyName, logIn, logOut, needsKey } from '../core/api';
 import { Cell, useCell } from '../core/cell';
 import { connection, eventCount, lostWhy } from '../core/live';
 import { health, hosts, links, rates, switches } from '../core/network';
-import { useResource } from '../core/poll';
+import { byPath, useResource } from '../core/poll';
 import { go, href, place } from '../core/router';
 import { count, seconds } from '../core/units';
 import { Icon, Lamp, type IconName } from './icons';
@@ -41,6 +41,7 @@ export function Shell({ children }: { children: ComponentChildren }): JSX.Elemen
       <Top />
       <main id="main" tabIndex={-1}>
         <Lost />
+        <Outdated />
         {children}
       </main>
       <Toasts />
@@ -162,6 +163,21 @@ function Lost(): JSX.Element | null {
       <span>
         {error?.message ?? why} What is shown is from before. Start it with <code>aldis run</code>; the page comes back by itself.
       </span>
+    </div>
+  );
+}
+
+/** A page that was open while its controller was replaced. */
+function Outdated(): JSX.Element | null {
+  const now = useResource(byPath<{ aldis: string }>('api/v1/version', 30_000)).data?.aldis;
+  const [first, setFirst] = useState<string | undefined>(undefined);
+  useEffect(() => setFirst((known) => known ?? now), [now]);
+  if (first === undefined || now === undefined || first === now) return null;
+  return (
+    <div class="offline newer" role="status">
+      <strong>The controller is Aldis {now} now</strong>
+      <span>This page came with {first}.</span>
+      <Button onClick={() => location.reload()}>Load the new page</Button>
     </div>
   );
 }
