@@ -12,6 +12,9 @@ const CUT_MS = 1000;
 /** In a name, this runs where a page takes text for markup. */
 const HOSTILE = `"><img src=x onerror="globalThis.caught=1"><script>globalThis.caught=1</script>`;
 
+/** The example of the SDK, which the suite builds before. */
+const PACKAGE = new URL('../../target/sdk/simple-switch.app', import.meta.url).pathname;
+
 const see = (where, text) => where.getByText(text, { exact: false }).first().waitFor();
 const stage = (where) => where.locator('.stage');
 
@@ -273,6 +276,42 @@ async function broken() {
   await withoutFaults(seen);
 }
 
+async function applications() {
+  const made = await controller(['--apps', 'hub']);
+  await network(made, 'single,3', 1, ['--for', '300', '--load', '50']);
+  const seen = await page();
+  await seen.goto(`${made.url}#/apps`);
+  const card = (name) => seen.locator('article.card', { has: seen.getByRole('button', { name, exact: true }) });
+  const state = async (name) => (await made.ask('api/v1/apps')).apps.find((app) => app.name === name)?.state;
+  await card('hub').getByRole('button', { name: 'Stop' }).click();
+  await card('hub').getByText('stopped', { exact: true }).waitFor();
+  await card('learning-switch').getByRole('button', { name: 'Start' }).click();
+  await card('learning-switch').getByText('runs', { exact: true }).waitFor();
+  assert.deepEqual([await state('hub'), await state('learning-switch')], ['stopped', 'running']);
+  await seen.getByLabel('Install: the package').setInputFiles(PACKAGE);
+  await see(seen, 'simple-switch.app is installed, and runs.');
+  await card('simple-switch').getByText('0.1.0').waitFor();
+  const asked = async () => (await made.ask('api/v1/apps')).apps.find((app) => app.name === 'simple-switch').counted.events['flow-request'];
+  await until(async () => (await asked()) > 0, 'requests of the installed application');
+  await seen.getByRole('button', { name: 'Change the order for flow-request' }).click();
+  await seen.getByRole('button', { name: 'learning-switch earlier' }).click();
+  await seen.getByRole('button', { name: 'Use this order' }).click();
+  const order = async () => (await made.ask('api/v1/apps')).sequences.find((one) => one.on === 'flow-request').apps;
+  await until(async () => (await order())[0] === 'learning-switch', 'another order');
+  await seen.getByLabel('Replace: the package').setInputFiles(PACKAGE);
+  await see(seen, 'simple-switch was replaced');
+  await seen.getByLabel('Install: the package').setInputFiles({ name: 'broken.app', mimeType: '', buffer: Buffer.from('none') });
+  await see(seen, 'the package is refused');
+  await card('simple-switch').getByRole('button', { name: 'Log' }).click();
+  await see(seen, 'No line yet');
+  await seen.keyboard.press('Escape');
+  await card('simple-switch').getByRole('button', { name: 'Remove' }).click();
+  await seen.getByRole('button', { name: 'Remove it' }).click();
+  await card('simple-switch').waitFor({ state: 'detached' });
+  assert.equal(await state('simple-switch'), undefined);
+  await withoutFaults(seen);
+}
+
 /** By the sentence that each proves. */
 export const SCENARIOS = [
   ['a page without switches says how to connect one, and asks no other server', nothingConnected],
@@ -284,6 +323,7 @@ export const SCENARIOS = [
   ['names and answers that hold markup are shown as text', hostile],
   ['every page is accessible, in dark and light, wide and narrow', accessible],
   ['the page comes back by itself when the controller does', restart],
+  ['applications are started, stopped, installed, replaced, reordered and removed', applications],
   ['a key is asked for, and its role decides', keys],
   ['the page works behind a proxy with a prefix', behindProxy],
   ['ten thousand flows scroll', largeTable],

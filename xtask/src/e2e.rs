@@ -8,7 +8,7 @@ use std::process::Command;
 const PYTHON: &str = "/usr/bin/python3";
 
 /// Builds the package that scenarios install; they run where nothing can be fetched.
-fn package(root: &Path) -> bool {
+pub(crate) fn package(root: &Path) -> bool {
     let mut build = Command::new(root.join("target/debug/aldis"));
     build.args(["app", "build", "sdk/rust/examples/learning-switch"]);
     build.args(["--output", "target/sdk/simple-switch.app"]).current_dir(root);

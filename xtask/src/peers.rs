@@ -37,7 +37,7 @@ const SUBJECTS: &[CheckedPeer] =
 
 /// The target of sandboxed applications in Rust.
 const TARGET: &str = "wasm32-wasip2";
-/// What the web suite needs, which is left out where it cannot be had.
+/// What the web suite needs.
 const BROWSER: &[CheckedPeer] = &[
     CheckedPeer { proof: "chromium", package: "chromium" },
     CheckedPeer { proof: "node", package: "nodejs" },

@@ -1,6 +1,7 @@
 //! The web suite: builds the controller and hands it to the scenarios of `tests/web`, which use its
 //! web interface as a person does, in a browser.
 
+use crate::e2e;
 use crate::peers;
 use crate::suites::{SuiteTally, cargo, counts_of, each_line, succeeds};
 use std::path::Path;
@@ -11,21 +12,20 @@ const INSTALLED: &str = "web/node_modules/playwright-core/package.json";
 
 /// Runs the scenarios whose sentence holds one of these words, or all of them.
 ///
-/// Only this suite needs a browser and Node.js. Where they cannot be had it says so and passes: the
-/// interface is committed as it was built, and no other part needs them.
+/// Only this suite needs a browser and Node.js: the interface is committed as it was built.
 pub(crate) fn run(root: &Path, words: &[String]) -> SuiteTally {
     if !peers::provide_browser() {
-        println!("left out: no browser or no Node.js is here");
-        return SuiteTally::one(true);
+        eprintln!("no browser or no Node.js is here");
+        return SuiteTally::one(false);
     }
     if !root.join(INSTALLED).exists()
         && !succeeds(npm(root).args(["ci", "--no-audit", "--no-fund"]))
     {
-        println!("left out: the packages of web/package-lock.json could not be had");
-        return SuiteTally::one(true);
+        eprintln!("the packages of web/package-lock.json could not be had");
+        return SuiteTally::one(false);
     }
     let types = SuiteTally::one(succeeds(npm(root).args(["run", "--silent", "check"])));
-    if !succeeds(cargo(root).args(["build", "--quiet", "--locked"])) {
+    if !succeeds(cargo(root).args(["build", "--quiet", "--locked"])) || !e2e::package(root) {
         return types.plus(SuiteTally::one(false));
     }
     let mut command = Command::new("node");

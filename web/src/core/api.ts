@@ -17,6 +17,8 @@ export class Problem extends Error {
 const KEY = 'aldis.key';
 /** Answers that take longer are given up. */
 const PATIENCE_MS = 20_000;
+/** The same for an answer to a file. */
+const FILE_PATIENCE_MS = 120_000;
 /** How often a request is sent again that was told to come later. */
 const AGAIN_MAX = 3;
 
@@ -117,22 +119,25 @@ export async function request(path: string, { method = 'GET', body, headers: mor
 }
 
 async function send(path: string, method: string, body: unknown, more?: Record<string, string>) {
-  const json: Record<string, string> = body === undefined ? {} : { 'Content-Type': 'application/json' };
+  const isFile = body instanceof Blob;
+  const kind = isFile ? 'application/octet-stream' : 'application/json';
+  const json: Record<string, string> = body === undefined ? {} : { 'Content-Type': kind };
   const message: RequestInit = {
     method,
     headers: headers({ ...json, ...more }),
     // The browser's own prompt for a password never comes up.
     credentials: 'omit',
     cache: 'no-cache',
-    signal: AbortSignal.timeout(PATIENCE_MS),
+    // A package is compiled before it is answered for.
+    signal: AbortSignal.timeout(isFile ? FILE_PATIENCE_MS : PATIENCE_MS),
   };
-  if (body !== undefined) message.body = JSON.stringify(body);
+  if (body !== undefined) message.body = isFile ? body : JSON.stringify(body);
   try {
     return await fetch(url(path), message);
   } catch (error) {
     const late = error instanceof DOMException && error.name === 'TimeoutError';
     const what = late
-      ? `The controller did not answer within ${PATIENCE_MS / 1000} s.`
+      ? `The controller did not answer within ${(isFile ? FILE_PATIENCE_MS : PATIENCE_MS) / 1000} s.`
       : 'The controller does not answer. Is it running? This page tries again by itself.';
     throw new Problem(0, late ? 'late' : 'unreachable', what);
   }

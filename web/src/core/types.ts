@@ -138,9 +138,16 @@ export interface Counted {
   own?: Record<string, number>;
 }
 
+export type AppState = 'running' | 'stopped' | 'waiting' | 'failed' | 'restarting' | 'quarantined';
+
 export interface App {
   name: string;
   says: string;
+  state: AppState;
+  /** Why it does not run. */
+  reason?: string | null;
+  /** Of its package, where it was installed from one. */
+  version?: string | null;
   exclusive: boolean;
   starts_on: string[];
   reads: string[];

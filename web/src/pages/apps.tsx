@@ -1,17 +1,22 @@
-// The applications that run: in which order they see each event, what they did, and what they publish.
+// The applications: which of them run, in which order they see each event, what they did, and what
+// they publish. Those that come as a package are dropped here to be installed.
 
 import type { JSX } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { byPath, useResource } from '../core/poll';
 import type { App, Apps } from '../core/types';
 import { bytes, count } from '../core/units';
-import { Chip, Figure, Figures, Panel, Pending } from '../ui/kit';
+import { Button, Chip, Figure, Figures, Panel, Pending } from '../ui/kit';
+import { AppActions, Install, Order } from './app-actions';
+import { wordsOf } from './app-states';
 
 /** Counters of the answer before, for rates. */
 type Before = { at: number; of: Map<string, number> };
 
 export function Applications(): JSX.Element {
-  const { data, error, at } = useResource(byPath<Apps>('api/v1/apps', 2000));
+  const list = byPath<Apps>('api/v1/apps', 2000);
+  const { data, error, at } = useResource(list);
+  const again = () => void list.now();
   const [chosen, setChosen] = useState<string | null>(null);
   const before = useRef<Before>({ at: 0, of: new Map() });
   const rates = useMemo(() => {
@@ -25,12 +30,13 @@ export function Applications(): JSX.Element {
   if (data === null) return <Pending error={error} />;
   return (
     <div class="apps">
+      <Install onDone={again} />
       <div class="cards">
         {data.apps.map((app) => (
-          <Card key={app.name} app={app} rate={rates.get(app.name) ?? 0} isOn={chosen === app.name} onChoose={() => setChosen(chosen === app.name ? null : app.name)} />
+          <Card key={app.name} app={app} rate={rates.get(app.name) ?? 0} isOn={chosen === app.name} onChoose={() => setChosen(chosen === app.name ? null : app.name)} onDone={again} />
         ))}
       </div>
-      <Pipelines data={data} chosen={chosen} />
+      <Pipelines data={data} chosen={chosen} onDone={again} />
       <World data={data} chosen={chosen} />
     </div>
   );
@@ -38,22 +44,32 @@ export function Applications(): JSX.Element {
 
 const sum = (counts: Record<string, number> | undefined): number => Object.values(counts ?? {}).reduce((a, b) => a + b, 0);
 
-function Card({ app, rate, isOn, onChoose }: { app: App; rate: number; isOn: boolean; onChoose: () => void }): JSX.Element {
+interface CardProps {
+  app: App;
+  rate: number;
+  isOn: boolean;
+  onChoose: () => void;
+  onDone: () => void;
+}
+
+function Card({ app, rate, isOn, onChoose, onDone }: CardProps): JSX.Element {
   const { counted } = app;
+  const state = wordsOf(app.state);
   return (
-    <article class={`card ${isOn ? 'on' : ''} ${counted?.failed ? 'failed' : ''}`}>
+    <article class={`card ${isOn ? 'on' : ''} ${state.tone === 'bad' ? 'failed' : ''} ${app.state === 'running' ? '' : 'rests'}`}>
       <header>
         <h2>
           <button type="button" aria-expanded={isOn} onClick={onChoose}>
             {app.name}
           </button>
         </h2>
-        {counted?.failed ? <Chip tone="bad">failed: left out</Chip> : <Chip tone="ok">runs</Chip>}
+        {app.version ? <Chip title="The version of its package">{app.version}</Chip> : null}
+        <Chip tone={state.tone} title={state.says}>
+          {state.word}
+        </Chip>
       </header>
       <p>{app.says}</p>
-      {counted?.failed ? (
-        <p class="trouble">It panicked, or needs what another publishes that did. The controller’s log has the reason; a restart brings it back.</p>
-      ) : null}
+      {app.reason ? <p class={state.tone === 'bad' ? 'trouble' : 'hint'}>{app.reason}</p> : null}
       <Figures>
         <Figure name="Events" value={`${count(rate)}/s`} note={`${count(sum(counted?.events))} in all`} />
         <Figure name="Written" value={bytes(counted?.bytes_out ?? 0)} />
@@ -62,6 +78,7 @@ function Card({ app, rate, isOn, onChoose }: { app: App; rate: number; isOn: boo
         ))}
       </Figures>
       {isOn ? <Detail app={app} /> : null}
+      <AppActions app={app} onDone={onDone} />
     </article>
   );
 }
@@ -97,7 +114,15 @@ function Detail({ app }: { app: App }): JSX.Element {
   );
 }
 
-function Pipelines({ data, chosen }: { data: Apps; chosen: string | null }): JSX.Element {
+interface PipelinesProps {
+  data: Apps;
+  chosen: string | null;
+  onDone: () => void;
+}
+
+function Pipelines({ data, chosen, onDone }: PipelinesProps): JSX.Element {
+  const [changed, setChanged] = useState<string | null>(null);
+  const at = data.sequences.find((one) => one.on === changed);
   return (
     <Panel title="What sees which event, in order" aside="an application may stop an event for those behind it">
       <div class="pipelines">
@@ -111,9 +136,11 @@ function Pipelines({ data, chosen }: { data: Apps; chosen: string | null }): JSX
                 </li>
               ))}
             </ol>
+            <Button kind="ghost" icon="edit" label={`Change the order for ${one.on}`} onClick={() => setChanged(one.on)} />
           </div>
         ))}
       </div>
+      {at === undefined ? null : <Order on={at.on} data={data} onClose={() => setChanged(null)} onDone={onDone} />}
     </Panel>
   );
 }

@@ -20,6 +20,8 @@ const PATHS = {
   close: 'M6 6l12 12M18 6 6 18',
   copy: 'M9 9h11v11H9zM5 15H4V4h11v1',
   down: 'M12 4v12M7 11l5 5 5-5M5 20h14',
+  later: 'M12 5v13M6 12l6 6 6-6',
+  earlier: 'M12 19V6M6 12l6-6 6 6',
   plus: 'M12 5v14M5 12h14',
   minus: 'M5 12h14',
   whole: 'M4 9V4h5M15 4h5v5M20 15v5h-5M9 20H4v-5',
