@@ -46,7 +46,8 @@ pub struct App {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schema(example = "it panicked: no port 7"))]
     pub reason: Option<String>,
-    /// Whether it is alone with a switch; otherwise several workers may run it over one switch at once
+    /// Whether it is alone with a switch; otherwise several workers may run it over one switch
+    /// at once
     pub exclusive: bool,
     /// The events that it starts on
     pub starts_on: Vec<String>,
@@ -76,7 +77,8 @@ pub struct Counted {
     /// How often it failed
     #[serde(default)]
     pub failures: u64,
-    /// Events that it was handed, by their kind, and each flow request, those included that an application before it stopped
+    /// Events that it was handed, by their kind, and each flow request, those included that an
+    /// application before it stopped
     #[cfg_attr(test, schema(example = json!({"flow-request": 12, "up": 2})))]
     pub events: BTreeMap<String, u64>,
     /// Bytes of the messages that it wrote to switches
