@@ -196,13 +196,12 @@ fn a_candidate_runs_in_the_shadow_until_it_is_promoted_or_given_up() {
     let mut controller = Running::start(&["--http", "127.0.0.1:0", "--apps", "hub"]);
     let api = Api::of(&mut controller);
     told(&api, &["app", "install", package().to_str().unwrap()]);
-    let load = ["0s pingall", "1s pingall", "2s pingall", "3s pingall", "4s pingall"];
-    let _network = Network::start(&controller, Version::V13, "single,6", &load);
     let next = folder.join("next.app");
     repacked(&next, |manifest| manifest.replace("0.1.0", "0.2.0"));
     let next = next.to_str().unwrap();
     let table = told(&api, &["app", "shadow", next, "--after", "5"]);
     assert!(table.contains("simple-switch") && table.contains("0.2.0"), "{table}");
+    let network = Network::start(&controller, Version::V13, "single,6", &["0s pingall"]);
     when(&api, "/api/v1/apps", |apps| app(apps, "simple-switch")["version"] == "0.2.0");
     controller.says("the candidate agreed, and is promoted");
     // One that is handed a few bytes of each frame reads no receiver, and answers nothing.
@@ -212,6 +211,7 @@ fn a_candidate_runs_in_the_shadow_until_it_is_promoted_or_given_up() {
     };
     repacked(&blind, change);
     told(&api, &["app", "shadow", blind.to_str().unwrap()]);
+    drop(network);
     let _other = Network::start(&controller, Version::V13, "single,2", &["0s pingall"]);
     when(&api, "/api/v1/apps", |apps| {
         let candidate = &app(apps, "simple-switch")["candidate"];
