@@ -199,7 +199,7 @@ fn a_candidate_runs_in_the_shadow_until_it_is_promoted_or_given_up() {
     let next = folder.join("next.app");
     repacked(&next, |manifest| manifest.replace("0.1.0", "0.2.0"));
     let next = next.to_str().unwrap();
-    let table = told(&api, &["app", "shadow", next, "--after", "5"]);
+    let table = told(&api, &["app", "shadow", next, "--after", "2"]);
     assert!(table.contains("simple-switch") && table.contains("0.2.0"), "{table}");
     let network = Network::start(&controller, Version::V13, "single,6", &["0s pingall"]);
     when(&api, "/api/v1/apps", |apps| app(apps, "simple-switch")["version"] == "0.2.0");
