@@ -1,5 +1,0 @@
-"""Headers of TCP."""
-
-from aldis.lib.packet.ports import tcp
-
-__all__ = ["tcp"]
