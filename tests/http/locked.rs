@@ -166,7 +166,7 @@ fn every_route_is_closed_to_who_has_no_key_or_a_wrong_expired_or_lesser_one() {
             assert!(![401, 403, 429].contains(&status), "{method} {path}: {status}");
         }
     }
-    // The page alone is for everybody: it asks for a key itself.
+    // The page alone needs no key: it asks for one itself.
     assert_eq!(client.ask("GET", "/", &[]).status, 200);
     let stranger = client.ask("GET", "/no/such/thing", &[]);
     assert!(is_challenge(&stranger, "needs a key"), "{stranger:?}");

@@ -1,6 +1,6 @@
 //! The web interface: the files that `web/` is built to, compressed once, as a browser reads them.
 //!
-//! They are the same for everybody and say nothing of the network, so they need no key: the page
+//! They are the same for every client and say nothing of the network, so they need no key: the page
 //! asks the API for everything, with the key of the person before it. A page that is newer or
 //! older than its controller is found by its entity tag.
 
