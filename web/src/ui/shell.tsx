@@ -268,12 +268,13 @@ const isTyping = (target: EventTarget | null) =>
 
 function useKeys(): void {
   useEffect(() => {
-    let goes = 0;
+    // When `g` was pressed last.
+    let goes = -Infinity;
     const onKey = (event: KeyboardEvent) => {
       if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target) || needsKey.value !== null) return;
       if (document.querySelector('dialog[open]') !== null) return;
       const next = performance.now() - goes < 1200 ? GO[event.key] : undefined;
-      goes = 0;
+      goes = -Infinity;
       if (next !== undefined) go(href(next));
       else if (event.key === '/') searching.set(true);
       else if (event.key === '?') helping.set(true);
