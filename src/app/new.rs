@@ -9,13 +9,16 @@ use aldis_sandbox::Manifest;
 
 use crate::failure::CommandFailure;
 
-/// The template in Python: the learning switch of Ryu's tutorial.
-const PYTHON: &str = include_str!("../../sdk/python/examples/learning_switch.py");
-const PYTHON_MANIFEST: &str = include_str!("../../sdk/python/examples/learning_switch.toml");
-
-/// The same in Rust.
-const RUST: &str = include_str!("../../sdk/rust/examples/learning-switch/src/lib.rs");
-const RUST_MANIFEST: &str = include_str!("../../sdk/rust/examples/learning-switch/manifest.toml");
+/// The templates, where `NAME` stands for the name and `SDK` for the folder of the SDK.
+const PYTHON: [&str; 2] = [
+    include_str!("../../sdk/python/template/app.py"),
+    include_str!("../../sdk/python/template/manifest.toml"),
+];
+const RUST: [&str; 3] = [
+    include_str!("../../sdk/rust/template/Cargo.toml.template"),
+    include_str!("../../sdk/rust/template/src/lib.rs"),
+    include_str!("../../sdk/rust/template/manifest.toml"),
+];
 
 /// Arguments of `aldis app new`.
 #[derive(clap::Args)]
@@ -49,16 +52,17 @@ enum Language {
 /// # Errors
 /// One sentence: no name, or a file is there or cannot be written.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, CommandFailure> {
-    let (template, source) = match args.lang {
-        Language::Python => (PYTHON_MANIFEST, format!("{}.py", args.name.replace('-', "_"))),
-        Language::Rust => (RUST_MANIFEST, args.name.clone()),
+    let named = |template: &str| template.replace("NAME", &args.name);
+    let (manifest, source) = match args.lang {
+        Language::Python => (PYTHON[1], format!("{}.py", args.name.replace('-', "_"))),
+        Language::Rust => (RUST[2], args.name.clone()),
     };
-    let manifest = named(template, &args.name);
+    let manifest = named(manifest);
     Manifest::read(manifest.as_bytes()).map_err(|why| CommandFailure::Usage(why.to_string()))?;
     match (args.lang, &args.sdk) {
         (Language::Python, _) => {
             let module = PathBuf::from(&source);
-            write(&module, PYTHON)?;
+            write(&module, &named(PYTHON[0]))?;
             write(&module.with_extension("toml"), &manifest)?;
         }
         (Language::Rust, sdk) => {
@@ -69,34 +73,14 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CommandFailure> {
             let folder = Path::new(&args.name);
             let made = fs::create_dir_all(folder.join("src"));
             made.map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
-            write(&folder.join("Cargo.toml"), &crate_file(&args.name, &sdk))?;
-            write(&folder.join("src/lib.rs"), RUST)?;
+            let crate_file = named(RUST[0]).replace("SDK", &sdk.display().to_string());
+            write(&folder.join("Cargo.toml"), &crate_file)?;
+            write(&folder.join("src/lib.rs"), &named(RUST[1]))?;
             write(&folder.join("manifest.toml"), &manifest)?;
         }
     }
     println!("next: aldis app build {source}, then aldis app install {}.app", args.name);
     Ok(ExitCode::SUCCESS)
-}
-
-/// The manifest with another name.
-fn named(manifest: &str, name: &str) -> String {
-    let line = |line: &str| match line.starts_with("name = ") {
-        true => format!("name = {name:?}\n"),
-        false => format!("{line}\n"),
-    };
-    manifest.lines().map(line).collect()
-}
-
-fn crate_file(name: &str, sdk: &Path) -> String {
-    format!(
-        "[package]\nname = {name:?}\nversion = \"0.1.0\"\nedition = \"2024\"\n\n\
-         [lib]\ncrate-type = [\"cdylib\"]\n\n\
-         [dependencies]\naldis-app = {{ path = {:?} }}\n\
-         foldhash = {{ version = \"0.2\", default-features = false }}\n\
-         hashbrown = {{ version = \"0.17\", default-features = false }}\n\n\
-         [profile.release]\nopt-level = 3\nlto = true\npanic = \"abort\"\n\n[workspace]\n",
-        sdk.display().to_string()
-    )
 }
 
 fn write(file: &Path, text: &str) -> Result<(), CommandFailure> {
@@ -120,10 +104,10 @@ mod tests {
 
     #[test]
     fn the_templates_are_in_order_under_any_name() {
-        for template in [PYTHON_MANIFEST, RUST_MANIFEST] {
-            let manifest = Manifest::read(named(template, "knock").as_bytes()).unwrap();
+        for template in [PYTHON[1], RUST[2]] {
+            let manifest = Manifest::read(template.replace("NAME", "knock").as_bytes()).unwrap();
             assert_eq!(manifest.name, "knock");
-            assert!(Manifest::read(named(template, "No Name").as_bytes()).is_err());
+            assert!(Manifest::read(template.replace("NAME", "No Name").as_bytes()).is_err());
         }
     }
 }

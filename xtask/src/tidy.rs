@@ -54,8 +54,9 @@ impl SourceTree {
         }
         let names = String::from_utf8_lossy(&output.stdout);
         let sources = names.split('\0').filter_map(|path| {
-            let text = std::fs::read_to_string(root.join(path)).ok()?;
-            Some(SourceFile { path: path.to_owned(), text })
+            // Pictures have no text, and can be linked to.
+            let text = std::fs::read(root.join(path)).ok().map(String::from_utf8)?;
+            Some(SourceFile { path: path.to_owned(), text: text.unwrap_or_default() })
         });
         Ok(SourceTree { sources: sources.collect() })
     }

@@ -56,7 +56,7 @@ function Card({ app, rate, isOn, onChoose, onDone }: CardProps): JSX.Element {
   const { counted } = app;
   const state = wordsOf(app.state);
   return (
-    <article class={`card ${isOn ? 'on' : ''} ${state.tone === 'bad' ? 'failed' : ''} ${app.state === 'running' ? '' : 'rests'}`}>
+    <article class={`card ${isOn ? 'on' : ''} ${state.tone === 'bad' ? 'failed' : ''}`}>
       <header>
         <h2>
           <button type="button" aria-expanded={isOn} onClick={onChoose}>
