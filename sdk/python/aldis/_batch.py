@@ -72,8 +72,8 @@ class Datapath:
             emit(_PADDING[-len(body) & 7])
 
 
-_FLOW_MOD = ofproto_v1_3_parser.OFPFlowMod
-_PACKET_OUT = ofproto_v1_3_parser.OFPPacketOut
+_FLOW_MOD = ofproto_v1_3_parser.FlowMod
+_PACKET_OUT = ofproto_v1_3_parser.PacketOut
 _OUTPUT = ofproto_v1_3_parser.OFPActionOutput
 
 

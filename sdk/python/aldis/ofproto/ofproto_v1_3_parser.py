@@ -19,6 +19,7 @@ _PACKET_OUT = Struct(">BBHIIIH6x")
 _OXM = Struct(">HBB")
 
 _PADDING = [bytes(n) for n in range(8)]
+_new = object.__new__
 
 
 def _mac(value):
@@ -223,34 +224,13 @@ class OFPInstructionGotoTable:
         return _GOTO.pack(ofp.OFPIT_GOTO_TABLE, 8, self.table_id)
 
 
-class OFPFlowMod:
-    """Changes flows. The upper half of the cookie is the application's mark."""
+class FlowMod:
+    """A change of flows."""
 
     __slots__ = (
         "datapath", "cookie", "cookie_mask", "table_id", "command", "idle_timeout", "hard_timeout",
         "priority", "buffer_id", "out_port", "out_group", "flags", "match", "instructions", "xid",
     )  # fmt: skip
-
-    def __init__(
-        self, datapath, cookie=0, cookie_mask=0, table_id=0, command=0, idle_timeout=0,
-        hard_timeout=0, priority=0x8000, buffer_id=0xFFFFFFFF, out_port=0xFFFFFFFF,
-        out_group=0xFFFFFFFF, flags=0, match=None, instructions=(), xid=0,
-    ):  # fmt: skip
-        self.datapath = datapath
-        self.cookie = cookie
-        self.cookie_mask = cookie_mask
-        self.table_id = table_id
-        self.command = command
-        self.idle_timeout = idle_timeout
-        self.hard_timeout = hard_timeout
-        self.priority = priority
-        self.buffer_id = buffer_id
-        self.out_port = out_port
-        self.out_group = out_group
-        self.flags = flags
-        self.match = match
-        self.instructions = instructions
-        self.xid = xid
 
     def serialize(self):
         """Its bytes."""
@@ -295,6 +275,32 @@ class OFPFlowMod:
         )  # fmt: skip
 
 
+# A function and no class: Python calls a function with keywords without leaving its loop.
+def OFPFlowMod(  # noqa: N802 (the name that Ryu gives it)
+    datapath, cookie=0, cookie_mask=0, table_id=0, command=0, idle_timeout=0, hard_timeout=0,
+    priority=0x8000, buffer_id=0xFFFFFFFF, out_port=0xFFFFFFFF, out_group=0xFFFFFFFF, flags=0,
+    match=None, instructions=(), xid=0,
+):  # fmt: skip
+    """Changes flows. The upper half of the cookie is the application's mark."""
+    self = _new(FlowMod)
+    self.datapath = datapath
+    self.cookie = cookie
+    self.cookie_mask = cookie_mask
+    self.table_id = table_id
+    self.command = command
+    self.idle_timeout = idle_timeout
+    self.hard_timeout = hard_timeout
+    self.priority = priority
+    self.buffer_id = buffer_id
+    self.out_port = out_port
+    self.out_group = out_group
+    self.flags = flags
+    self.match = match
+    self.instructions = instructions
+    self.xid = xid
+    return self
+
+
 # The command of `answer`, in one piece: kind 4 with a message of 104 bytes.
 _L2_ANSWER = Struct(">8s4s12x4sIQQBBHHHIIIH2x8sI4s6s4s6s12sIH6x")
 _L2_COMMAND = Struct("<HHI").pack(4, 0, 104)
@@ -305,21 +311,10 @@ _L2_SRC = _OXM.pack(0x8000, 4 << 1, 6)
 _L2_APPLY = _INSTRUCTION.pack(4, 24) + _MATCH.pack(0, 16)
 
 
-class OFPPacketOut:
-    """Sends a packet: its bytes, or the one in a buffer of the switch."""
+class PacketOut:
+    """A packet to be sent."""
 
     __slots__ = ("datapath", "buffer_id", "in_port", "actions", "data", "xid")
-
-    def __init__(
-        self, datapath, buffer_id=ofp.OFP_NO_BUFFER, in_port=ofp.OFPP_CONTROLLER, actions=(),
-        data=None, actions_len=None, xid=0,
-    ):  # fmt: skip
-        self.datapath = datapath
-        self.buffer_id = buffer_id
-        self.in_port = in_port
-        self.actions = actions
-        self.data = data
-        self.xid = xid
 
     def serialize(self):
         """Its bytes."""
@@ -330,6 +325,21 @@ class OFPPacketOut:
             4, 13, length, self.xid, self.buffer_id, self.in_port, len(actions)
         )
         return head + actions + data
+
+
+def OFPPacketOut(  # noqa: N802 (the name that Ryu gives it)
+    datapath, buffer_id=0xFFFFFFFF, in_port=0xFFFFFFFD, actions=(), data=None, actions_len=None,
+    xid=0,
+):  # fmt: skip
+    """Sends a packet: its bytes, or the one in a buffer of the switch."""
+    self = _new(PacketOut)
+    self.datapath = datapath
+    self.buffer_id = buffer_id
+    self.in_port = in_port
+    self.actions = actions
+    self.data = data
+    self.xid = xid
+    return self
 
 
 class OFPBarrierRequest:
