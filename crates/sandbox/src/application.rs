@@ -333,6 +333,14 @@ impl Hosted {
         slot
     }
 
+    /// A worker's part is gone: where it had an instance of its own, so is that.
+    pub(crate) fn give_up(&self, slot: &Arc<InstanceSlot>) {
+        if self.manifest.instances == Instances::PerWorker {
+            self.life().slots.retain(|other| !Arc::ptr_eq(other, slot));
+            self.put_away(slot.close(u64::MAX));
+        }
+    }
+
     fn ask_restart(self: &Arc<Self>, slot: &Arc<InstanceSlot>, after: Duration) {
         let (hosted, at) = (Arc::downgrade(self), Instant::now() + after);
         let job = Job::Restart { hosted, slot: Arc::clone(slot), at };

@@ -40,6 +40,12 @@ impl std::fmt::Debug for Sandboxed {
     }
 }
 
+impl Drop for Sandboxed {
+    fn drop(&mut self) {
+        self.hosted.give_up(&self.slot);
+    }
+}
+
 /// Transaction ids that were taken for an application's messages, with the ids that it chose
 /// itself.
 #[derive(Default)]
