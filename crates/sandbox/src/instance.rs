@@ -11,6 +11,7 @@ use wasmtime::{Error, Store};
 
 use crate::fault::{Fault, FaultKind};
 use crate::kv::KeyValue;
+use crate::limits::{HANDED_BYTES_MAX, HANDLES_MAX};
 use crate::lines::{Line, LineBuffer};
 use crate::manifest::AppLimits;
 use crate::runtime::{Clock, Ticker};
@@ -65,6 +66,8 @@ impl Instance {
         };
         let mut store = Store::new(pre.engine(), state);
         store.limiter(|state| &mut state.meter);
+        store.set_hostcall_fuel(HANDED_BYTES_MAX);
+        store.set_max_component_handles(HANDLES_MAX);
         store.epoch_deadline_trap();
         store.set_epoch_deadline(ticker.deadline(limits.start_ms));
         let started = begin(pre, &mut store, config.clone());

@@ -25,6 +25,14 @@ pub const COMMAND_BYTES: (usize, usize) = (16, 1 << 20);
 /// answer to a switch that joins may be a thousand flows.
 pub const COMMANDS: (usize, usize) = (16, 4096);
 
+/// Bytes that one call hands to the host, and that the host therefore allocates: the commands that
+/// answer a full batch ([`COMMAND_BYTES`]), or a large value.
+pub const HANDED_BYTES_MAX: usize = 20 << 20;
+
+/// Handles of resources that an instance has at a time: streams and pollables of WASI. The tools of
+/// Python have ten.
+pub const HANDLES_MAX: usize = 1024;
+
 /// Bytes of one line of an application's log.
 pub const LINE_LEN_MAX: usize = 512;
 

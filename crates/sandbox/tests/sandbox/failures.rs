@@ -66,6 +66,12 @@ const BAD: &[(&str, Guest, &str, FaultKind)] = &[
     ("answers with garbage", Guest { batch: "i32.const 48", ..QUIET }, "", FaultKind::Garbage),
     ("answers half a command", Guest { batch: "i32.const 17", ..SENDS }, "", FaultKind::Garbage),
     (
+        "answers with more than the host allocates for it",
+        Guest { batch: "(drop (memory.grow (i32.const 500))) i32.const 30000000", ..QUIET },
+        "",
+        FaultKind::Trap,
+    ),
+    (
         "answers from outside of its memory",
         Guest { batch: "i32.const 0x7fffffff", ..QUIET },
         "",
