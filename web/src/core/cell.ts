@@ -38,6 +38,27 @@ export function useCell<T>(cell: Cell<T>): T {
   return value;
 }
 
+/** The value of a cell, in a view that is drawn again for it so often at the most. */
+export function useCellEvery<T>(cell: Cell<T>, everyMs: number): T {
+  const [value, setValue] = useState(cell.value);
+  useEffect(() => {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const take = () => {
+      timer ??= setTimeout(() => {
+        timer = undefined;
+        setValue(() => cell.value);
+      }, everyMs);
+    };
+    setValue(() => cell.value);
+    const end = cell.follow(take);
+    return () => {
+      end();
+      clearTimeout(timer);
+    };
+  }, [cell, everyMs]);
+  return value;
+}
+
 /** A value that outlives the page, in this browser. */
 export class Kept<T> extends Cell<T> {
   constructor(

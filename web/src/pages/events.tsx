@@ -2,7 +2,7 @@
 
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { useCell } from '../core/cell';
+import { useCell, useCellEvery } from '../core/cell';
 import { connection, events } from '../core/live';
 import { nameOf } from '../core/network';
 import { href } from '../core/router';
@@ -26,6 +26,9 @@ const TONES: Record<string, Tone> = {
   restarted: 'warn',
 };
 
+/** However many events come, the table is drawn so often at the most. */
+const DRAWN_MS = 200;
+
 const COLUMNS: readonly Column<LiveEvent>[] = [
   {
     key: 'at',
@@ -46,7 +49,7 @@ const COLUMNS: readonly Column<LiveEvent>[] = [
 ];
 
 export function Events(): JSX.Element {
-  const all = useCell(events);
+  const all = useCellEvery(events, DRAWN_MS);
   const state = useCell(connection);
   const [stopped, setStopped] = useState<readonly LiveEvent[] | null>(null);
   const shown = stopped ?? all;

@@ -3,7 +3,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { ask, sentence } from '../core/api';
-import { useCell } from '../core/cell';
+import { useCell, useCellEvery } from '../core/cell';
 import { events } from '../core/live';
 import { rates, switches } from '../core/network';
 import { byPath, useResource } from '../core/poll';
@@ -200,7 +200,7 @@ function WeightPanel({ one }: { one: Switch }): JSX.Element {
 }
 
 function Happened({ dpid }: { dpid: string }): JSX.Element {
-  const all = useCell(events);
+  const all = useCellEvery(events, 200);
   const mine = all.filter((event) => event.dpid === dpid || event.link?.a.dpid === dpid || event.link?.b.dpid === dpid).reverse();
   if (mine.length === 0) return <Empty title="Nothing happened here that is still kept" />;
   return (

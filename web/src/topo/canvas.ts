@@ -2,6 +2,7 @@
 // picture costs a browser without a graphics card as much as what is drawn on it.
 
 import Sigma from 'sigma';
+import { drawing } from './programs';
 
 type Options = Parameters<Sigma['createWebGLContext']>[1];
 /** Known to browsers, though not to the types of sigma. */
@@ -21,6 +22,10 @@ export class Picture extends Sigma {
     if (id === 'edges') {
       const gl = super.createWebGLContext(id, { ...options, ...OPAQUE });
       this.on('afterClear', () => gl.clear(gl.DEPTH_BUFFER_BIT));
+      // While nothing is picked, what is picked from is not made anew for each frame.
+      const own = this as unknown as { resetWebGLTexture: (id: string) => unknown };
+      const usual = own.resetWebGLTexture.bind(this);
+      own.resetWebGLTexture = (layer) => (drawing.picks ? usual(layer) : this);
       gl.clearColor(ground[0], ground[1], ground[2], 1);
       return gl;
     }

@@ -3,6 +3,7 @@
 import type { Settings } from 'sigma/settings';
 import type { NodeDisplayData, PartialButFor } from 'sigma/types';
 import type { Palette } from './palette';
+import { drawing } from './programs';
 
 type Labelled = PartialButFor<NodeDisplayData, 'x' | 'y' | 'size' | 'label' | 'color'>;
 
@@ -16,7 +17,8 @@ export const labelOf = (colours: Palette) => (pen: CanvasRenderingContext2D, dat
   pen.lineJoin = 'round';
   pen.textAlign = isHost ? 'center' : 'left';
   const [x, y] = isHost ? [data.x, data.y + data.size + 12] : [data.x + data.size * 0.8 + 3, data.y - data.size * 0.8 - 3];
-  pen.strokeText(data.label, x, y);
+  // The outline costs as much as the letters: it is drawn when the picture rests.
+  if (drawing.picks) pen.strokeText(data.label, x, y);
   pen.fillText(data.label, x, y);
 };
 
