@@ -80,7 +80,7 @@ export function looks(look: Look): Looks {
     const carries = carried(one, look.traffic);
     if (carries > 0) {
       const busy = used(one, look.traffic, look.speeds) ?? (Math.log10(carries) - RATE_MIN) / (RATE_MAX - RATE_MIN);
-      return { color: heat(colours, 0.1 + 0.9 * busy), size: thick * (0.9 + 1.6 * Math.sqrt(carries / most)) };
+      return { color: heat(colours, 0.1 + 0.9 * busy), size: thick * (0.8 + (many <= 60 ? 1.5 : 0.6) * Math.sqrt(carries / most)) };
     }
     return { color: model.edges.size > MANY_LINKS ? colours.hair : colours.link, size: thick };
   };
