@@ -16,21 +16,25 @@ use serde_json::Value;
 use super::ask::{asked, told};
 use super::when;
 
-/// The package of the SDK's example in Rust, built by the command.
+/// The package of the SDK's learning switch in Rust, built by the command.
 fn package() -> &'static PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
-    BUILT.get_or_init(|| {
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let file = root.join("target/sdk/simple-switch.app");
-        let mut build = Command::new(env!("CARGO_BIN_EXE_aldis"));
-        build.args(["app", "build", "sdk/rust/examples/learning-switch", "--output"]).arg(&file);
-        build.env_remove("RUSTFLAGS").env("CARGO_TARGET_DIR", root.join("target/sdk"));
-        let output = build.current_dir(root).output().unwrap();
-        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
-        let said = String::from_utf8(output.stdout).unwrap();
-        assert!(said.contains("simple-switch 0.1.0, ") && said.contains("aldis app install"));
-        file
-    })
+    BUILT.get_or_init(|| built("learning-switch", "simple-switch"))
+}
+
+/// The package of an example of the SDK.
+fn built(example: &str, name: &str) -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let file = root.join("target/sdk").join(format!("{name}.app"));
+    let source = format!("sdk/rust/examples/{example}");
+    let mut build = Command::new(env!("CARGO_BIN_EXE_aldis"));
+    build.args(["app", "build", &source, "--output"]).arg(&file);
+    build.env_remove("RUSTFLAGS").env("CARGO_TARGET_DIR", root.join("target/sdk"));
+    let output = build.current_dir(root).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let said = String::from_utf8(output.stdout).unwrap();
+    assert!(said.contains(&format!("{name} 0.1.0, ")) && said.contains("aldis app install"));
+    file
 }
 
 /// The same application with another manifest.
@@ -189,7 +193,7 @@ fn an_application_that_needs_more_than_it_may_have_is_quarantined_and_the_others
 }
 
 /// The same code agrees, batch by batch, and takes the place of the version that runs by itself;
-/// one that floods less is told apart, and is given up.
+/// one that knows less is told apart, and is given up.
 #[test]
 fn a_candidate_runs_in_the_shadow_until_it_is_promoted_or_given_up() {
     let folder = Folder::new("candidate");
@@ -204,15 +208,17 @@ fn a_candidate_runs_in_the_shadow_until_it_is_promoted_or_given_up() {
     let network = Network::start(&controller, Version::V13, "single,6", &["0s pingall"]);
     when(&api, "/api/v1/apps", |apps| app(apps, "simple-switch")["version"] == "0.2.0");
     controller.says("the candidate agreed, and is promoted");
-    // One that is handed a few bytes of each frame reads no receiver, and answers nothing.
-    let blind = folder.join("blind.app");
-    let change = |manifest: &str| {
-        manifest.replace("0.1.0", "0.3.0").replace("frame-bytes = 64", "frame-bytes = 4")
-    };
-    repacked(&blind, change);
-    told(&api, &["app", "shadow", blind.to_str().unwrap()]);
+    // One that comes when the hosts are known floods what the other one has a flow for: when the
+    // first flow was idle for its ten seconds, the switch asks again.
     drop(network);
-    let _other = Network::start(&controller, Version::V13, "single,2", &["0s pingall"]);
+    let asked_for = |apps: &Value| {
+        app(apps, "simple-switch")["counted"]["events"]["flow-request"].as_u64().unwrap()
+    };
+    let before = asked_for(&api.get("/api/v1/apps").json());
+    let script = ["0s ping h1 h2", "14s ping h1 h2"];
+    let _other = Network::start(&controller, Version::V13, "single,2", &script);
+    when(&api, "/api/v1/apps", |apps| asked_for(apps) >= before + 3);
+    told(&api, &["app", "shadow", next]);
     when(&api, "/api/v1/apps", |apps| {
         let candidate = &app(apps, "simple-switch")["candidate"];
         candidate["differed"].as_u64() > Some(0) && candidate["last_difference"].is_string()
@@ -222,4 +228,39 @@ fn a_candidate_runs_in_the_shadow_until_it_is_promoted_or_given_up() {
     assert_eq!(app(&ended.json(), "simple-switch")["candidate"], Value::Null, "{ended:?}");
     let (_, errors, code) = asked(&api, &["app", "promote", "simple-switch"]);
     assert!(code == Some(1) && errors.contains("no version runs in the shadow"), "{errors}");
+}
+
+#[test]
+fn what_an_application_keeps_is_there_after_a_restart_and_for_its_next_version() {
+    let folder = Folder::new("app-space");
+    let kept = folder.join("apps");
+    let args = ["--http", "127.0.0.1:0", "--apps", "hub", "--app-folder", kept.to_str().unwrap()];
+    let mut controller = Running::start(&args);
+    let api = Api::of(&mut controller);
+    let file = built("packet-count", "packet-count");
+    told(&api, &["app", "install", file.to_str().unwrap()]);
+    let network = Network::start(&controller, Version::V13, "single,3", &["0s pingall"]);
+    let packets = |apps: &Value| app(apps, "packet-count")["counted"]["own"]["packets"].as_u64();
+    when(&api, "/api/v1/apps", |apps| packets(apps) > Some(0));
+    drop(network);
+    // The next version goes on where the one before is.
+    told(&api, &["app", "replace", file.to_str().unwrap()]);
+    let logs = told(&api, &["app", "logs", "packet-count"]);
+    let begins = |text: &str| {
+        let at = text.split("begins at ").nth(1).and_then(|rest| rest.split(' ').next());
+        at.and_then(|number| number.parse::<u64>().ok())
+    };
+    let sum = begins(&logs).unwrap();
+    assert!(sum > 0, "{logs}");
+    assert_eq!(controller.end("-INT"), Some(0));
+    let mut controller = Running::start(&args);
+    let api = Api::of(&mut controller);
+    let logs = told(&api, &["app", "logs", "packet-count"]);
+    assert!(begins(&logs) >= Some(sum), "{sum}: {logs}");
+    // What is no space is said, with its file, and the others start.
+    assert_eq!(controller.end("-INT"), Some(0));
+    std::fs::write(folder.join("apps/packet-count.kv"), "no space").unwrap();
+    let controller = Running::start(&args);
+    let told_of = |line: &String| line.contains("packet-count.kv is no key–value space");
+    assert!(controller.said.iter().any(told_of), "{:?}", controller.said);
 }

@@ -9,6 +9,8 @@
 
 mod candidate;
 mod folder;
+mod keeper;
+mod space;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,13 +21,15 @@ use aldis_control::EventKind;
 use aldis_control::pipeline::AppEntry;
 use aldis_engine::{Handle, LifecycleError};
 use aldis_sandbox::{
-    AppSettings, AppState, Application, Compiled, Line, Package, Runtime, ShadowStatus, Trust,
+    AppSettings, AppState, Application, Compiled, KeyValue, Line, Package, Runtime, ShadowStatus,
+    Trust,
 };
 use tracing::{info, warn};
 
 use crate::app_registry::ANSWERERS;
 use candidate::Candidate;
 use folder::Folder;
+use space::Space;
 
 /// The applications that were installed from packages.
 pub(crate) struct InstalledApps {
@@ -43,6 +47,7 @@ pub(crate) struct InstalledApps {
 struct Installed {
     application: Application,
     package: Arc<[u8]>,
+    space: Arc<Space>,
     /// Counts the versions that were put in its place.
     replaced: u64,
     /// The version that runs in its shadow.
@@ -102,6 +107,7 @@ impl InstalledApps {
         let installed = InstalledApps { engine, runtime, folder, trust, tables, apps };
         let installed = Arc::new(installed);
         installed.install_kept();
+        keeper::begin(&installed)?;
         Ok(installed)
     }
 
@@ -131,7 +137,7 @@ impl InstalledApps {
 
     fn put(&self, bytes: &[u8], runs: bool, keeps: bool) -> Result<&'static str, InstallError> {
         let mut apps = self.lock();
-        let application = self.compile(bytes)?;
+        let (application, space) = self.compile(bytes, None)?;
         let name = interned(application.name());
         if let Some(there) = self.engine.line_up().apps().find(|(_, there, _)| *there == name) {
             let why = aldis_control::pipeline::LineUpError::Twice(there.1);
@@ -153,7 +159,7 @@ impl InstalledApps {
             return Err(InstallError::Engine(why));
         }
         let package = bytes.into();
-        let installed = Installed { application, package, replaced: 0, candidate: None };
+        let installed = Installed { application, package, space, replaced: 0, candidate: None };
         apps.insert(name, installed);
         Ok(name)
     }
@@ -167,12 +173,14 @@ impl InstalledApps {
         let apps = self.lock();
         let name = interned(name);
         let before = apps.get(name).cloned().ok_or_else(|| unknown(name))?;
-        let application = self.version(name, bytes)?;
+        let (application, space) = self.version(&before, bytes)?;
         if before.application.status().state != AppState::Stopped {
             self.introduce(&application);
             start(&application)?;
         }
-        self.put_in_place(apps, name, before, application, bytes.into())
+        let package = bytes.into();
+        let new = Installed { application, package, space, replaced: 0, candidate: None };
+        self.put_in_place(apps, name, before, new)
     }
 
     /// Puts a version that runs where the one before did in its place.
@@ -181,40 +189,44 @@ impl InstalledApps {
         mut apps: Apps<'_>,
         name: &'static str,
         before: Installed,
-        application: Application,
-        package: Arc<[u8]>,
+        new: Installed,
     ) -> Result<(), InstallError> {
         let runs = before.application.status().state != AppState::Stopped;
         let folder = self.folder.as_ref();
-        folder.map_or(Ok(()), |folder| folder.keep(name, &package)).map_err(InstallError::Disk)?;
-        if let Err(why) = self.engine.replace_app(entry(&application)) {
-            let _ = application.stop();
+        let kept = folder.map_or(Ok(()), |folder| folder.keep(name, &new.package));
+        kept.map_err(InstallError::Disk)?;
+        if let Err(why) = self.engine.replace_app(entry(&new.application)) {
+            let _ = new.application.stop();
             // As it was; where that fails too, the next start has the newer version.
             let _ = folder.map(|folder| folder.keep(name, &before.package));
             return Err(InstallError::Engine(why));
         }
-        let replaced = before.replaced + 1;
-        let installed = Installed { application, package, replaced, candidate: None };
-        apps.insert(name, installed.clone());
+        let new = Installed { replaced: before.replaced + 1, ..new };
+        new.space.set_changed();
+        apps.insert(name, new.clone());
         drop(apps);
         before.end_candidate();
         match runs {
-            true => watch::begin(self, name, before, installed),
+            true => watch::begin(self, name, before, new),
             false => drop(before.application.stop()),
         }
         Ok(())
     }
 
-    /// Another version of an application, which does not run yet.
-    fn version(&self, name: &str, bytes: &[u8]) -> Result<Application, InstallError> {
-        let application = self.compile(bytes)?;
-        let other = application.name();
+    /// Another version of an application, which does not run yet, with a copy of its space.
+    fn version(
+        &self,
+        before: &Installed,
+        bytes: &[u8],
+    ) -> Result<(Application, Arc<Space>), InstallError> {
+        let (application, space) = self.compile(bytes, Some(before.space.values()))?;
+        let (name, other) = (before.application.name(), application.name());
         if other != name {
             let why =
                 format!("the package is one of the application \"{other}\", not of \"{name}\"");
             return Err(InstallError::Package(why));
         }
-        Ok(application)
+        Ok((application, space))
     }
 
     /// The version before comes back, where the one that failed is still there.
@@ -238,6 +250,7 @@ impl InstalledApps {
         let (new, old) = (failed.application.manifest(), before.application.manifest());
         warn!("{name}: version {} failed, and {} is back: {why}", new.version, old.version);
         let replaced = failed.replaced + 1;
+        before.space.set_changed();
         apps.insert(name, Installed { replaced, candidate: None, ..before });
     }
 
@@ -330,13 +343,27 @@ impl InstalledApps {
         self.lock().get(name).map(|installed| installed.application.lines())
     }
 
-    fn compile(&self, bytes: &[u8]) -> Result<Application, InstallError> {
+    /// An application with its space, which holds these values, or what the folder has of it.
+    fn compile(
+        &self,
+        bytes: &[u8],
+        values: Option<Vec<(String, Vec<u8>)>>,
+    ) -> Result<(Application, Arc<Space>), InstallError> {
         let refused = |why: aldis_sandbox::PackageError| InstallError::Package(why.to_string());
         let package = Arc::new(Package::read(bytes, &self.trust).map_err(refused)?);
+        let kept = |folder: &Folder| folder.space(&package.manifest().name);
+        let values = match (values, &self.folder) {
+            (Some(values), _) => values,
+            (None, Some(folder)) => kept(folder).map_err(InstallError::Disk)?,
+            (None, None) => vec![],
+        };
+        let space = Arc::new(Space::new(package.manifest().grants.kv_bytes, values));
         let cache = self.folder.as_ref().map(Folder::code);
         let compiled = Compiled::load(&self.runtime, package, cache.as_deref()).map_err(refused)?;
-        let settings = AppSettings { tables: self.tables, ..AppSettings::default() };
-        Application::install(&self.runtime, compiled, settings).map_err(refused)
+        let kv: Arc<dyn KeyValue> = space.clone();
+        let settings = AppSettings { tables: self.tables, kv: Some(kv), ..AppSettings::default() };
+        let application = Application::install(&self.runtime, compiled, settings);
+        Ok((application.map_err(refused)?, space))
     }
 
     fn introduce(&self, application: &Application) {

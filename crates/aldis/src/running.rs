@@ -46,6 +46,8 @@ pub struct Running {
     engine: Engine,
     #[cfg(feature = "http")]
     http: Option<HttpServer>,
+    #[cfg(feature = "sandbox")]
+    installed: Arc<InstalledApps>,
     reporter: Reporter,
     format: LogFormat,
     looks: Looks,
@@ -92,7 +94,7 @@ pub(crate) fn start(
         &settings,
         &admin,
         #[cfg(feature = "sandbox")]
-        installed,
+        Arc::clone(&installed),
     )?;
     admin.serves(TlsHandles {
         #[cfg(feature = "http")]
@@ -106,6 +108,8 @@ pub(crate) fn start(
         engine,
         #[cfg(feature = "http")]
         http,
+        #[cfg(feature = "sandbox")]
+        installed,
         reporter,
         format,
         looks,
@@ -141,6 +145,8 @@ impl Running {
     pub fn stop(self) {
         #[cfg(feature = "http")]
         self.http.into_iter().for_each(HttpServer::stop);
+        #[cfg(feature = "sandbox")]
+        self.installed.finish();
         self.engine.stop();
         self.reporter.finish();
         self.outlets.finish();
@@ -166,6 +172,8 @@ impl Running {
         let snapshot = self.engine.snapshot();
         #[cfg(feature = "http")]
         self.http.take().into_iter().for_each(HttpServer::stop);
+        #[cfg(feature = "sandbox")]
+        self.installed.finish();
         let Running { engine, reporter, settings, outlets, format, admin: _open, .. } = self;
         engine.stop();
         reporter.finish();

@@ -40,6 +40,21 @@ impl MemorySpace {
         MemorySpace { bytes_max, values: Mutex::default() }
     }
 
+    /// The same with these values in it, also where they take more than that.
+    pub fn with_values(self, values: impl IntoIterator<Item = (String, Vec<u8>)>) -> MemorySpace {
+        self.with(|here| {
+            here.map = values.into_iter().collect();
+            here.bytes = here.map.iter().map(|(key, value)| key.len() + value.len()).sum();
+        });
+        self
+    }
+
+    /// All keys and values, by key.
+    pub fn values(&self) -> Vec<(String, Vec<u8>)> {
+        let value = |(key, value): (&String, &Vec<u8>)| (key.clone(), value.clone());
+        self.with(|values| values.map.iter().map(value).collect())
+    }
+
     fn with<R>(&self, act: impl FnOnce(&mut Values) -> R) -> R {
         act(&mut self.values.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -91,5 +106,11 @@ mod tests {
         space.remove("key");
         assert_eq!((space.value("key"), space.value("k")), (None, Some(vec![3])));
         assert_eq!(space.set("other", vec![0; 3]), Ok(()));
+        // What is brought along stays, and leaves no room for more.
+        let small = MemorySpace::new(3).with_values(space.values());
+        assert_eq!(small.values(), [("k".to_owned(), vec![3]), ("other".to_owned(), vec![0; 3])]);
+        assert!(small.set("a", vec![]).is_err());
+        small.remove("other");
+        assert_eq!(small.set("a", vec![]), Ok(()));
     }
 }

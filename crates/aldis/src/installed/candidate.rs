@@ -8,7 +8,7 @@ use std::time::Duration;
 use aldis_sandbox::{AppState, Application, ShadowStatus};
 use tracing::{info, warn};
 
-use super::{InstallError, Installed, InstalledApps, interned, start, unknown};
+use super::{InstallError, Installed, InstalledApps, Space, interned, start, unknown};
 
 const LOOK_EVERY: Duration = Duration::from_millis(50);
 
@@ -17,6 +17,7 @@ const LOOK_EVERY: Duration = Duration::from_millis(50);
 pub(super) struct Candidate {
     application: Application,
     package: Arc<[u8]>,
+    space: Arc<Space>,
 }
 
 impl Installed {
@@ -52,7 +53,7 @@ impl InstalledApps {
         let mut apps = self.lock();
         let name = interned(name);
         let installed = apps.get_mut(name).ok_or_else(|| unknown(name))?;
-        let application = self.version(name, bytes)?;
+        let (application, space) = self.version(installed, bytes)?;
         self.introduce(&application);
         start(&application)?;
         if let Err(why) = installed.application.shadow(Some(&application)) {
@@ -63,7 +64,7 @@ impl InstalledApps {
             let _ = application.stop();
         }
         let (package, replaced) = (bytes.into(), installed.replaced);
-        installed.candidate = Some(Candidate { application, package });
+        installed.candidate = Some(Candidate { application, package, space });
         drop(apps);
         if let Some(after) = after {
             self.promote_after(name, replaced, after);
@@ -110,13 +111,14 @@ impl InstalledApps {
         let mut apps = self.lock();
         let name = interned(name);
         let installed = apps.get_mut(name).ok_or_else(|| unknown(name))?;
-        let Some(Candidate { application, package }) = installed.candidate.take() else {
+        let Some(Candidate { application, package, space }) = installed.candidate.take() else {
             let why = format!("no version runs in the shadow of \"{name}\"");
             return Err(InstallError::Unknown(why));
         };
         let before = installed.clone();
         let _ = before.application.shadow(None);
-        self.put_in_place(apps, name, before, application, package)
+        let new = Installed { application, package, space, replaced: 0, candidate: None };
+        self.put_in_place(apps, name, before, new)
     }
 
     /// Gives a candidate up.

@@ -1,16 +1,20 @@
 //! The folder of installed applications: `NAME.app`, its package; `NAME.stopped`, where it is not
-//! to run; and `code/`, what was compiled of the packages.
+//! to run; `NAME.kv`, its key–value space; and `code/`, what was compiled of the packages.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-/// The largest package that is read, in bytes: as over HTTP.
-const PACKAGE_MAX: u64 = 64 * 1024 * 1024;
+use super::space;
+
+/// The largest file that is read, in bytes: a package, as over HTTP, or a key–value space of as
+/// much as a manifest may ask for, with its lengths.
+const FILE_MAX: u64 = 128 * 1024 * 1024;
 
 const PACKAGE: &str = "app";
 const STOPPED: &str = "stopped";
+const SPACE: &str = "kv";
 
 /// The folder.
 pub(super) struct Folder(PathBuf);
@@ -48,13 +52,38 @@ impl Folder {
     /// # Errors
     /// One sentence; what was there is there.
     pub(super) fn keep(&self, name: &str, package: &[u8]) -> Result<(), String> {
-        let file = self.file(name, PACKAGE);
+        self.write(self.file(name, PACKAGE), package)
+    }
+
+    /// Keeps the key–value space of an application likewise.
+    ///
+    /// # Errors
+    /// One sentence; what was there is there.
+    pub(super) fn keep_space(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
+        self.write(self.file(name, SPACE), bytes)
+    }
+
+    /// The key–value space of an application; empty where it has none.
+    ///
+    /// # Errors
+    /// One sentence: it cannot be read.
+    pub(super) fn space(&self, name: &str) -> Result<Vec<(String, Vec<u8>)>, String> {
+        let file = self.file(name, SPACE);
+        if !file.exists() {
+            return Ok(vec![]);
+        }
+        let values = space::read(&read(&file)?);
+        values.ok_or_else(|| format!("{} is no key–value space", file.display()))
+    }
+
+    fn write(&self, file: PathBuf, bytes: &[u8]) -> Result<(), String> {
         let write = || -> io::Result<()> {
             DirBuilder::new().recursive(true).mode(0o700).create(&self.0)?;
-            let beside = self.file(name, "new");
+            let mut beside = file.clone().into_os_string();
+            beside.push(".new");
             let mut open = OpenOptions::new();
             let mut new = open.write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-            let written = new.write_all(package).and_then(|()| new.sync_all());
+            let written = new.write_all(bytes).and_then(|()| new.sync_all());
             written.and_then(|()| fs::rename(&beside, &file)).inspect_err(|_| {
                 let _ = fs::remove_file(&beside);
             })?;
@@ -83,7 +112,7 @@ impl Folder {
 
     /// Removes a package.
     pub(super) fn forget(&self, name: &str) {
-        for what in [PACKAGE, STOPPED] {
+        for what in [PACKAGE, STOPPED, SPACE] {
             // Where it is not there, nothing is to be removed.
             let _ = fs::remove_file(self.file(name, what));
         }
@@ -106,11 +135,11 @@ impl Kept {
 
 fn read(file: &Path) -> Result<Vec<u8>, String> {
     let mut bytes = Vec::new();
-    let read = File::open(file).and_then(|file| file.take(PACKAGE_MAX + 1).read_to_end(&mut bytes));
+    let read = File::open(file).and_then(|file| file.take(FILE_MAX + 1).read_to_end(&mut bytes));
     match read {
         Err(why) => Err(format!("it cannot be read: {why}")),
-        Ok(size) if size as u64 > PACKAGE_MAX => {
-            Err(format!("it is larger than {PACKAGE_MAX} bytes, and so no package"))
+        Ok(size) if size as u64 > FILE_MAX => {
+            Err(format!("it is larger than {FILE_MAX} bytes, and so none of ours"))
         }
         Ok(_) => Ok(bytes),
     }
@@ -134,8 +163,12 @@ mod tests {
             folder.packages().iter().map(|kept| (kept.read().unwrap(), kept.runs)).collect();
         assert_eq!(found, [(b"three".to_vec(), false), (b"two".to_vec(), true)]);
         folder.mark("a", true).unwrap();
+        assert_eq!(folder.space("b"), Ok(vec![]));
+        folder.keep_space("b", b"none").unwrap();
+        assert!(folder.space("b").unwrap_err().contains("b.kv is no key"));
         folder.forget("b");
         folder.forget("b");
+        assert_eq!(folder.space("b"), Ok(vec![]));
         assert_eq!(folder.packages().len(), 1);
         assert!(folder.packages()[0].runs);
         fs::remove_dir_all(path).unwrap();
