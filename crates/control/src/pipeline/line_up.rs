@@ -257,13 +257,22 @@ impl LineUp {
 
     /// The same with these places, as the next version.
     fn with(&self, places: Vec<Option<Place>>, row: Vec<usize>) -> Result<LineUp, AppSetError> {
-        let sequences = self.sequences.clone();
-        let orders = orders(&places, &row, &sequences)?;
-        let failures = Arc::clone(&self.failures);
-        let handed_back = Arc::clone(&self.handed_back);
-        let version = self.version + 1;
-        let started_in = None;
-        Ok(LineUp { version, started_in, places, row, sequences, orders, failures, handed_back })
+        let orders = orders(&places, &row, &self.sequences)?;
+        Ok(LineUp { orders, ..self.next(places, row) })
+    }
+
+    /// The next version, with the orders of this one.
+    fn next(&self, places: Vec<Option<Place>>, row: Vec<usize>) -> LineUp {
+        LineUp {
+            version: self.version + 1,
+            started_in: None,
+            places,
+            row,
+            sequences: self.sequences.clone(),
+            orders: self.orders.clone(),
+            failures: Arc::clone(&self.failures),
+            handed_back: Arc::clone(&self.handed_back),
+        }
     }
 }
 

@@ -233,8 +233,11 @@ impl LineUp {
         self.check_added(at)?;
         let mut places = self.places.clone();
         places[at] = None;
-        let row = self.row.iter().copied().filter(|&other| other != at).collect();
-        Ok(self.with(places, row)?)
+        let row: Vec<usize> = self.row.iter().copied().filter(|&other| other != at).collect();
+        let mut sequences = self.sequences.clone();
+        sequences.iter_mut().for_each(|sequence| sequence.apps.retain(|app| app != name));
+        let orders = super::orders(&places, &row, &sequences)?;
+        Ok(LineUp { orders, sequences, ..self.next(places, row) })
     }
 
     /// Whether an application was added, and can be removed.
@@ -288,8 +291,7 @@ impl LineUp {
             sequences.push(Sequence { kind, apps });
         }
         let orders = super::orders(&self.places, &self.row, &sequences)?;
-        let next = self.with(self.places.clone(), self.row.clone())?;
-        Ok(LineUp { orders, sequences, ..next })
+        Ok(LineUp { orders, sequences, ..self.next(self.places.clone(), self.row.clone()) })
     }
 
     /// The place of an application.
