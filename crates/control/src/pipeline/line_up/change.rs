@@ -190,7 +190,8 @@ impl LineUp {
     }
 
     /// With another application, which does not run yet, in front of the one of the name `before`;
-    /// at the end where there is none.
+    /// at the end where there is none. An order that was given for an event that it starts on has
+    /// it too, at the same place, or first.
     ///
     /// # Errors
     /// There is one of its name, or there are as many as there may be.
@@ -208,7 +209,7 @@ impl LineUp {
         });
         self.failures.forget(free);
         places[free] = Some(Place {
-            app,
+            app: Arc::clone(&app),
             life: Life::Stopped(WhyStopped::Told),
             generation: self.version + 1,
             ready: Arc::new(ArrayQueue::new(1)),
@@ -218,7 +219,10 @@ impl LineUp {
         let at = before.and_then(|name| self.position(name));
         let at = at.and_then(|at| row.iter().position(|&other| other == at));
         row.insert(at.unwrap_or(row.len()), free);
-        Ok(self.with(places, row)?)
+        let mut sequences = self.sequences.clone();
+        sequences.iter_mut().for_each(|sequence| sequence.admit(&app, before));
+        let orders = super::orders(&places, &row, &sequences)?;
+        Ok(LineUp { orders, sequences, ..self.next(places, row) })
     }
 
     /// Without an application that was added, which does not run.
@@ -348,6 +352,16 @@ impl LineUp {
             }
         }
         Ok(())
+    }
+}
+
+impl Sequence {
+    /// An application that is added sees what it starts on.
+    fn admit(&mut self, app: &AppEntry, before: Option<&str>) {
+        if app.starts.contains(&self.kind) {
+            let at = self.apps.iter().position(|other| Some(other.as_str()) == before);
+            self.apps.insert(at.unwrap_or(0), app.name.to_owned());
+        }
     }
 }
 

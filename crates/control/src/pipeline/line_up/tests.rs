@@ -223,6 +223,12 @@ fn applications_are_added_in_their_place_replaced_and_removed() {
     // The order that names it goes on without it.
     stage.take(stage.line_up.removing("guest"));
     assert_eq!(stage.say(&switch, &Event::Second), "plain plain ");
+    // And has the next one, at its place.
+    stage.take(stage.line_up.adding(Arc::new(named("guest", "three ")), Some("plain")));
+    stage.start("guest", &[Arc::clone(&switch)], 4);
+    assert_eq!(stage.say(&switch, &Event::Second), "three plain three plain ");
+    stage.take(stage.line_up.stopping("guest"));
+    stage.take(stage.line_up.removing("guest"));
     stage.take(stage.line_up.ordered(EventKind::Second, vec![]));
     // Another one gets the place, and none of what the first left there.
     stage.take(stage.line_up.adding(Arc::new(AppEntry::of(|| Counts).named("other", ALL)), None));
