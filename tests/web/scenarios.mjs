@@ -35,7 +35,7 @@ async function nothingConnected() {
 
 async function fatTree() {
   const made = await controller(DRAWS);
-  await network(made, 'fat-tree,4', 20, ['--pingall=40', '--for', '300', '--load', '10', '--at', '7s link-down s5 s7']);
+  await network(made, 'fat-tree,4', 20, ['--pingall=40', '--for', '300', '--load', '10', '--at', '5s link-down s5 s7']);
   const seen = await page();
   await seen.goto(made.url);
   await see(seen, 'fat tree');
@@ -171,7 +171,7 @@ async function accessible() {
     const seen = await page({ dark, width, height: 800 });
     for (const place of [...PLACES, 'switches/0000000000000001', 'switches/0000000000000001/flows']) {
       await seen.goto(`${made.url}#/${place}`);
-      await seen.waitForTimeout(350);
+      await seen.waitForTimeout(150);
       await seen.addScriptTag({ path: axe }).catch(() => seen.evaluate(readAxe()));
       const found = await seen.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
       const serious = found.violations.filter((one) => ['serious', 'critical'].includes(one.impact));
