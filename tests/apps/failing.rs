@@ -2,20 +2,16 @@
 
 use std::sync::mpsc::{Sender, channel};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
 use aldis_apps::Hub;
 use aldis_control::app::{Next, State};
 use aldis_control::controller_event::{ControllerEvent, EventSink};
 use aldis_control::{App, AppSet, Output, Request, session};
-use aldis_emulator::peer::{Peer, PeerPart, hello};
 use aldis_engine::design::Knobs;
 use aldis_engine::{Config, Design, Engine};
 use aldis_wire::header::kind::PACKET_OUT;
-use aldis_wire::msg::{self, Message};
-use aldis_wire::{NO_BUFFER, Version};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+use super::asking::{join, packet_in};
 
 /// Panics at the third request that one of its instances sees, half an answer written.
 #[derive(Default)]
@@ -44,29 +40,6 @@ impl EventSink for EventSender {
     fn emit(&self, event: ControllerEvent) {
         let _ = self.0.lock().unwrap().send(event);
     }
-}
-
-fn packet_in(xid: u32) -> Vec<u8> {
-    let packet = msg::PacketIn {
-        buffer_id: NO_BUFFER,
-        total_len: 64,
-        reason: msg::PacketInReason::NO_MATCH,
-        table_id: msg::TableNo(0),
-        cookie: u64::MAX,
-        match_: msg::Match::new().in_port(msg::PortNo(1)),
-        data: [&[2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 8, 8, 0][..], &[0; 50]].concat(),
-    };
-    let mut bytes = Vec::new();
-    Message::PacketIn(packet).encode(Version::V10, xid, &mut bytes).unwrap();
-    bytes
-}
-
-fn join(engine: &Engine, number: u32) -> Peer {
-    let mut peer = Peer::connect(engine.listening()[0], PATIENCE).unwrap();
-    peer.send(&hello(Version::V10)).unwrap();
-    // OFPT_BARRIER_REQUEST: the last message of the handshake.
-    peer.play(PeerPart { version: Version::V10, number, ports: 4 }, 18).unwrap();
-    peer
 }
 
 #[test]

@@ -12,14 +12,14 @@ use aldis_control::controller_event::{ControllerEvent, EventSink};
 use aldis_control::pipeline::{AppEntry, LineUpError};
 use aldis_control::switch::SwitchInfo;
 use aldis_control::{App, AppSet, Event, EventKind, Output, Request, Time, session};
-use aldis_emulator::peer::{Peer, PeerPart, hello};
+use aldis_emulator::peer::Peer;
 use aldis_engine::design::Knobs;
 use aldis_engine::{Config, Design, Engine, LifecycleError};
+use aldis_wire::Version;
 use aldis_wire::header::kind::PACKET_OUT;
-use aldis_wire::msg::{self, Action, Message, PortNo};
-use aldis_wire::{NO_BUFFER, Version};
+use aldis_wire::msg::{Action, Message, PortNo};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+use super::asking::{join, packet_in};
 
 /// Answers in place of those behind it, with the switch's own port, and counts in its slot how
 /// often it is told that the switch joined and is up.
@@ -87,29 +87,6 @@ fn start(design: Design, app_set: AppSet) -> Engine {
         session: session::Config::default(),
     };
     Engine::start(&config, app_set, Arc::new(Deaf)).unwrap()
-}
-
-fn packet_in(xid: u32) -> Vec<u8> {
-    let packet = msg::PacketIn {
-        buffer_id: NO_BUFFER,
-        total_len: 64,
-        reason: msg::PacketInReason::NO_MATCH,
-        table_id: msg::TableNo(0),
-        cookie: u64::MAX,
-        match_: msg::Match::new().in_port(msg::PortNo(1)),
-        data: [&[2, 0, 0, 0, 0, 9, 2, 0, 0, 0, 0, 8, 8, 0][..], &[0; 50]].concat(),
-    };
-    let mut bytes = Vec::new();
-    Message::PacketIn(packet).encode(Version::V10, xid, &mut bytes).unwrap();
-    bytes
-}
-
-fn join(engine: &Engine, number: u32) -> Peer {
-    let mut peer = Peer::connect(engine.listening()[0], PATIENCE).unwrap();
-    peer.send(&hello(Version::V10)).unwrap();
-    // OFPT_BARRIER_REQUEST: the last message of the handshake.
-    peer.play(PeerPart { version: Version::V10, number, ports: 4 }, 18).unwrap();
-    peer
 }
 
 /// The port that the next answer sends the packet to, which answers this request.

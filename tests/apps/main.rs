@@ -1,6 +1,7 @@
 //! Applications under a controller in this process, on emulated networks. They share a program,
 //! because each is linked with the whole controller.
 
+mod asking;
 mod failing;
 mod lifecycle;
 mod loops;

@@ -63,8 +63,11 @@ impl InstalledApps {
     fn keep_spaces(&self) -> Result<(), String> {
         let Some(folder) = &self.folder else { return Ok(()) };
         let apps = self.lock();
-        let kept = apps.iter().map(|(name, installed)| keep(folder, name, &installed.space));
-        kept.fold(Ok(()), |all, one| one.and(all))
+        let mut kept = Ok(());
+        for (name, installed) in apps.iter() {
+            kept = keep(folder, name, &installed.space).and(kept);
+        }
+        kept
     }
 }
 
