@@ -208,13 +208,13 @@ impl AppSet {
             self.entries().enumerate().filter_map(starts).filter(runs).collect()
         };
         let mut orders = EventKind::ALL.map(usual);
-        let all: Vec<_> = self.entries().enumerate().collect();
+        // What does not run is named by mistake.
+        let all: Vec<_> = self.entries().enumerate().filter(|(at, _)| runs(at)).collect();
         for (at, sequence) in self.sequences.iter().enumerate() {
             if self.sequences[..at].iter().any(|other| other.kind == sequence.kind) {
                 return Err(AppSetError::Ordered { sequence: at, kind: sequence.kind });
             }
-            let order = order_of(&all, at, sequence)?;
-            orders[sequence.kind as usize] = order.into_iter().filter(runs).collect();
+            orders[sequence.kind as usize] = order_of(&all, at, sequence)?.into();
         }
         Ok(orders)
     }
