@@ -30,8 +30,6 @@ pub struct Sandboxed {
     /// The run of each request of the batch.
     runs: Vec<u32>,
     applier: Applier,
-    /// Whether the events of the call are that a switch is up.
-    tells_up: bool,
 }
 
 impl std::fmt::Debug for Sandboxed {
@@ -70,7 +68,7 @@ impl Sandboxed {
     pub(crate) fn new(hosted: Arc<Hosted>, slot: Arc<InstanceSlot>) -> Sandboxed {
         let applier = Applier::new(Arc::clone(&hosted));
         let (events, runs) = (Events::default(), Vec::new());
-        Sandboxed { hosted, slot, events, runs, applier, tells_up: false }
+        Sandboxed { hosted, slot, events, runs, applier }
     }
 
     /// The name of its manifest.
@@ -160,17 +158,15 @@ impl Sandboxed {
 
     /// Hands the events over and does what is answered. False where the application failed.
     fn call(&mut self, target: &mut Target<'_, '_>, now: Time) -> bool {
-        let Sandboxed { hosted, slot, events, applier, tells_up, .. } = self;
+        let Sandboxed { hosted, slot, events, applier, .. } = self;
         let mut running = slot.lock();
         let Some(Running { instance, greeted, .. }) = running.as_mut() else { return false };
         let mut done = Ok(());
-        // A new instance is told of all switches that are there, and not once more of this one.
-        let is_told = *tells_up && !*greeted;
         if !*greeted {
             *greeted = true;
             done = greet(hosted, instance, applier, target.commands(), now);
         }
-        if !events.is_empty() && !is_told {
+        if !events.is_empty() {
             done = done.and_then(|()| {
                 let count = events.count();
                 let commands = instance.batch(events.finish())?;
