@@ -285,6 +285,8 @@ impl InstalledApps {
         if let Err(fault) = installed.application.stop() {
             warn!("{name}: failed while it was stopped: {fault}");
         }
+        // The workers tell it of those that are there when it starts; some may be gone by then.
+        installed.application.forget_switches();
         self.mark(name, false);
         Ok(())
     }

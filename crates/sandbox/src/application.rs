@@ -221,6 +221,12 @@ impl Application {
         self.hosted.note_switch(switch);
     }
 
+    /// Forgets the switches: for an application that is stopped, and is told of those that are
+    /// there when it starts again.
+    pub fn forget_switches(&self) {
+        self.hosted.switches.write().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
     /// Runs another version on the same events from now on; its commands are compared and not sent.
     /// The candidate is installed and started like any application, and goes into no pipeline.
     /// Nothing ends it.
