@@ -71,6 +71,18 @@ impl App for Says {
     }
 }
 
+/// Panics where it is to keep something for a switch.
+struct Falls;
+
+impl App for Falls {
+    type Slot = Parallel<u8>;
+    const NAME: &'static str = "falls";
+
+    fn init_switch(&mut self, _: Time, switch: &SwitchInfo) -> u8 {
+        panic!("no room for switch {}", switch.dpid)
+    }
+}
+
 struct Deaf;
 
 impl EventSink for Deaf {
@@ -194,6 +206,29 @@ fn an_application_is_added_in_its_place_replaced_reordered_and_removed() {
     handle.remove_app("guest").unwrap();
     assert_eq!(asked(&mut peer, 5), PortNo::FLOOD.0);
     assert_eq!(handle.apps().len(), 1);
+    engine.stop();
+}
+
+#[test]
+fn an_application_that_panics_while_it_starts_is_refused_and_the_others_go_on() {
+    let engine = start(Design::default(), AppSet::default().with(|| Hub));
+    let handle = engine.handle();
+    let mut peer = join(&engine, 1);
+    for attempt in 1..=2 {
+        let refused = handle.add_app(AppEntry::of(|| Falls), Some("hub")).unwrap_err();
+        assert!(
+            matches!(&refused, LifecycleError::Panicked(why) if why.contains("no room for switch"))
+        );
+        assert_eq!(handle.apps().len(), 1, "{:?}", handle.apps());
+        assert_eq!(asked(&mut peer, attempt), PortNo::FLOOD.0);
+    }
+    let unmade =
+        AppEntry::of(|| -> Says { panic!("it cannot be made") }).named("unmade", Says::EVENTS);
+    let refused = handle.add_app(unmade, None).unwrap_err();
+    assert!(matches!(&refused, LifecycleError::Panicked(why) if why.contains("cannot be made")));
+    assert_eq!((handle.apps().len(), asked(&mut peer, 9)), (1, PortNo::FLOOD.0));
+    let mut late = join(&engine, 2);
+    assert_eq!(asked(&mut late, 1), PortNo::FLOOD.0);
     engine.stop();
 }
 

@@ -366,7 +366,9 @@ fn not_changed(why: LifecycleError) -> NotChanged {
                 ),
             })
         }
-        LifecycleError::LineUp(_) => NotChanged::Refused(why.to_string()),
+        LifecycleError::LineUp(_) | LifecycleError::Panicked(_) => {
+            NotChanged::Refused(why.to_string())
+        }
         LifecycleError::Late { .. } => NotChanged::Late(why.to_string()),
     }
 }

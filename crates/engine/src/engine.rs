@@ -21,7 +21,7 @@ use crate::pin;
 use crate::shared::inbox::Inbox;
 
 pub(crate) mod assemble;
-mod guard;
+pub(crate) mod guard;
 mod listen;
 pub(crate) mod publisher;
 pub(crate) mod threads;

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 use aldis_control::EventKind;
 use aldis_control::pipeline::{AppEntry, LineUp, LineUpError};
 
+use crate::engine::guard::guard;
 use crate::handle::Handle;
 use crate::limits::LINE_UP_WITHIN;
 
@@ -24,6 +25,9 @@ const LOOK_EVERY: Duration = Duration::from_micros(50);
 pub enum LifecycleError {
     /// It cannot be. Nothing was changed.
     LineUp(LineUpError),
+    /// The application panicked while it was made, or made what it keeps for a switch: it does not
+    /// run.
+    Panicked(String),
     /// A worker did not take the line-up within [`LINE_UP_WITHIN`]: it takes it when it can.
     Late {
         /// The worker, from 0.
@@ -35,6 +39,7 @@ impl fmt::Display for LifecycleError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             LifecycleError::LineUp(why) => write!(f, "{why}"),
+            LifecycleError::Panicked(why) => write!(f, "it does not run: {why}"),
             LifecycleError::Late { worker } => write!(
                 f,
                 "worker {worker} did not take the change within {} s, and takes it when it can",
@@ -144,14 +149,18 @@ impl Handle {
         self.change(|line_up| line_up.ordered(kind, apps))
     }
 
-    /// Both steps of a start.
+    /// Both steps of a start. One that panics in the second is stopped again.
     fn begin(&self, name: &str) -> Result<(), LifecycleError> {
         let workers = self.shared.line_up.workers();
         self.change(|line_up| line_up.joining(name, workers))?;
         // From here on each switch that joins gets a slot.
         let switches: Vec<_> = self.switches().into_iter().map(|seen| seen.switch).collect();
         let now = self.now();
-        self.change(|line_up| line_up.running(now, &switches))
+        let runs = self.change(|line_up| line_up.running(now, &switches));
+        if let Err(LifecycleError::Panicked(_)) = runs {
+            self.change(|line_up| line_up.stopping(name))?;
+        }
+        runs
     }
 
     /// Makes the next line-up, and waits until every worker has taken it.
@@ -159,7 +168,10 @@ impl Handle {
         &self,
         next: impl FnOnce(&LineUp) -> Result<LineUp, LineUpError>,
     ) -> Result<(), LifecycleError> {
-        let line_up = next(&self.line_up())?;
+        let (now, mut next, mut made) = (self.line_up(), Some(next), None);
+        let make = &mut || made = next.take().map(|next| next(&now));
+        guard(make).map_err(LifecycleError::Panicked)?;
+        let Some(line_up) = made.transpose()? else { return Ok(()) };
         let version = line_up.version();
         self.shared.change_line_up(line_up);
         let deadline = Instant::now() + LINE_UP_WITHIN;
