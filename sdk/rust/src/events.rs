@@ -9,6 +9,9 @@ const EVENT_HEADER_LEN: usize = 40;
 const UP_LEN: usize = 16;
 const PORT_LEN: usize = 32;
 
+/// Requests that an application looks ahead to: what it needs for them fits the nearest cache.
+const LOOK_AHEAD: usize = 64;
+
 /// The buffer of a packet that the switch does not hold.
 pub const NO_BUFFER: u32 = u32::MAX;
 
@@ -18,6 +21,21 @@ pub struct Events<'b> {
     /// When it was closed, in nanoseconds since the controller started.
     pub now: u64,
     rest: &'b [u8],
+}
+
+/// The requests of one switch that come next: up to 64.
+#[derive(Clone, Debug)]
+pub struct Requests<'b> {
+    events: Events<'b>,
+    dpid: u64,
+    left: usize,
+}
+
+/// How far an application has looked ahead.
+#[derive(Default)]
+pub(crate) struct Ahead {
+    dpid: u64,
+    left: usize,
 }
 
 /// One event, as it is laid out.
@@ -140,6 +158,35 @@ impl<'b> Iterator for Events<'b> {
     }
 }
 
+impl<'b> Iterator for Requests<'b> {
+    type Item = Request<'b>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Request<'b>> {
+        self.left = self.left.checked_sub(1)?;
+        let record = self.events.next()?;
+        if record.switch.dpid != self.dpid {
+            return None;
+        }
+        record.request()
+    }
+}
+
+impl Ahead {
+    /// The requests that come next, where the application has looked at none of them yet.
+    #[inline]
+    pub(crate) fn at<'b>(&mut self, events: &Events<'b>) -> Option<(u64, Requests<'b>)> {
+        let head: &[u8; 16] = events.rest.first_chunk()?;
+        let dpid = u64::from_le_bytes(*head.last_chunk()?);
+        if self.left > 0 && self.dpid == dpid {
+            self.left -= 1;
+            return None;
+        }
+        (self.dpid, self.left) = (dpid, LOOK_AHEAD - 1);
+        Some((dpid, Requests { events: events.clone(), dpid, left: LOOK_AHEAD }))
+    }
+}
+
 impl<'b> EventRecord<'b> {
     /// The request, where it is one.
     #[inline]
@@ -205,6 +252,13 @@ impl<'b> Request<'b> {
     /// The transaction id.
     pub fn xid(&self) -> u32 {
         self.record.xid
+    }
+
+    /// Where the frame goes, and where it comes from; none where it is shorter than that.
+    #[inline]
+    pub fn addresses(&self) -> Option<(MacAddr, MacAddr)> {
+        let [a, b, c, d, e, f, g, h, i, j, k, l] = *self.frame().first_chunk()?;
+        Some((MacAddr([a, b, c, d, e, f]), MacAddr([g, h, i, j, k, l])))
     }
 
     /// Where the frame goes; none where it is shorter than that.

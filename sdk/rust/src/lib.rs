@@ -26,17 +26,24 @@
 //! bytes stands in `docs/app-records.md`; [`events`] reads the ones, [`Output`] writes the others.
 
 pub mod events;
+#[cfg(any(test, fuzzing))]
+#[doc(hidden)]
+pub mod fuzz;
 #[cfg(target_family = "wasm")]
 #[doc(hidden)]
 pub mod guest;
 #[cfg(target_family = "wasm")]
 pub mod host;
+mod mac_table;
 pub mod message;
 mod output;
+mod per_switch;
 mod types;
 
-pub use events::{Datapath, Event, Request, SwitchPort};
+pub use events::{Datapath, Event, Request, Requests, SwitchPort};
+pub use mac_table::MacTable;
 pub use output::{Flow, Output};
+pub use per_switch::PerSwitch;
 pub use types::{MacAddr, Port, Version};
 
 /// Whether the applications that come later see the event too.
@@ -56,6 +63,16 @@ pub trait App: Sized + 'static {
     /// # Errors
     /// Why it cannot start, in words for the operator.
     fn start(config: &str) -> Result<Self, String>;
+
+    /// Whether [`App::look_ahead`] is to be called.
+    const LOOKS_AHEAD: bool = false;
+
+    /// The requests of one switch that come next, before the first of them is handed over. An
+    /// application with large tables has the processor load what it will need
+    /// ([`MacTable::prefetch`]): so it waits for memory once a batch, and not once a request.
+    fn look_ahead(&mut self, dpid: u64, requests: Requests<'_>) {
+        let _ = (dpid, requests);
+    }
 
     /// A switch asks what to do with a packet.
     fn packet_in(&mut self, request: &Request<'_>, out: &mut Output) -> Next {
@@ -80,9 +97,16 @@ pub trait App: Sized + 'static {
 }
 
 /// Handles a batch: each of its events in turn.
-pub fn handle(app: &mut impl App, events: &[u8], out: &mut Output) {
-    let Some(batch) = events::Events::read(events) else { return };
-    for record in batch {
+pub fn handle<A: App>(app: &mut A, events: &[u8], out: &mut Output) {
+    let Some(mut batch) = events::Events::read(events) else { return };
+    let mut ahead = events::Ahead::default();
+    loop {
+        if A::LOOKS_AHEAD
+            && let Some((dpid, requests)) = ahead.at(&batch)
+        {
+            app.look_ahead(dpid, requests);
+        }
+        let Some(record) = batch.next() else { return };
         out.about(record.switch.dpid, record.index);
         let next = match record.request() {
             Some(request) => app.packet_in(&request, out),

@@ -1,0 +1,266 @@
+//! Where hosts are: a table from MAC addresses to ports, which waits for memory as little as it
+//! can.
+
+use std::collections::hash_map::RandomState;
+use std::hash::BuildHasher;
+
+use crate::events::Requests;
+use crate::types::{MacAddr, Port};
+
+/// Entries of a line, which is what a processor's caches load at once.
+const LINE: usize = 8;
+
+/// Requests whose addresses are loaded together.
+const TOGETHER: usize = 16;
+
+/// Lines of a table: a gigabyte.
+const LINES_MAX: usize = 1 << 24;
+
+/// Lines that an address may lie in, from that of its hash on.
+const PROBES_MAX: usize = 8;
+
+/// Reserved ports are above this in OpenFlow 1.3.
+const RESERVED: u32 = 0xffff_ff00;
+
+/// The ports behind which hosts are, by MAC address. Eight bytes for each host; an address lies in
+/// one line of a cache, mostly, so that [`MacTable::prefetch`] has it loaded beforehand.
+///
+/// Ports from 65,280 on are not remembered, but for the reserved ones: no switch has so many.
+#[derive(Clone, Debug)]
+pub struct MacTable {
+    /// An address, and the lower half of a port below it; 0 is none. There are 2^n lines.
+    lines: Vec<Line>,
+    len: usize,
+    /// Odd, and drawn anew for each table: hosts cannot choose addresses that collide.
+    multiplier: u64,
+    /// What was loaded beforehand, so that it is loaded at all.
+    loaded: u64,
+}
+
+#[derive(Clone, Copy, Debug)]
+#[repr(align(64))]
+struct Line([u64; LINE]);
+
+impl Line {
+    /// The entry of an address, or 0. All are compared, without a branch that the processor would
+    /// have to guess.
+    #[inline]
+    fn find(&self, mac: u64) -> u64 {
+        self.0.iter().fold(0, |found, entry| found | if *entry >> 16 == mac { *entry } else { 0 })
+    }
+
+    #[inline]
+    fn has(&self, entry: u64) -> bool {
+        self.0.iter().fold(false, |has, kept| has | (*kept == entry))
+    }
+
+    /// Entries are written from the first on, and stay.
+    #[inline]
+    fn is_full(&self) -> bool {
+        self.0[LINE - 1] != 0
+    }
+}
+
+impl Default for MacTable {
+    fn default() -> MacTable {
+        MacTable::new()
+    }
+}
+
+impl MacTable {
+    /// Without hosts.
+    pub fn new() -> MacTable {
+        let multiplier = RandomState::new().hash_one(0) | 1;
+        MacTable { lines: vec![Line([0; LINE]); 1], len: 0, multiplier, loaded: 0 }
+    }
+
+    /// How many hosts there are.
+    pub fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len == 0
+    }
+
+    /// Has the processor load what the table says of the sources and destinations of requests: it
+    /// waits for all of them at once. WebAssembly has no other instruction for this than one that
+    /// loads.
+    #[inline]
+    pub fn prefetch(&mut self, mut requests: Requests<'_>) {
+        let (mut places, mask) = ([[0; 2]; TOGETHER], self.lines.len() - 1);
+        loop {
+            let mut count = 0;
+            for (place, request) in places.iter_mut().zip(requests.by_ref()) {
+                if let Some((dst, src)) = request.addresses() {
+                    *place = [dst, src].map(|mac| self.line_of(number(mac)));
+                }
+                count += 1;
+            }
+            // As few instructions as can be, so that many loads are on their way.
+            for [dst, src] in &places[..count] {
+                self.loaded ^= self.lines[dst & mask].0[0] ^ self.lines[src & mask].0[0];
+            }
+            if count < TOGETHER {
+                return;
+            }
+        }
+    }
+
+    /// The port behind which a host is.
+    #[inline]
+    pub fn get(&self, mac: MacAddr) -> Option<Port> {
+        let mac = number(mac);
+        let line = &self.lines[self.line_of(mac)];
+        match line.find(mac) {
+            0 if line.is_full() => self.find_further(mac),
+            0 => None,
+            entry => Some(port(entry)),
+        }
+    }
+
+    /// Remembers the port behind which a host is. False where the table cannot: the port is too
+    /// high, the address is zero, or too many others lie where it would.
+    #[inline]
+    pub fn insert(&mut self, mac: MacAddr, port: Port) -> bool {
+        let (mac @ 1.., Some(half)) = (number(mac), half(port)) else { return false };
+        let entry = mac << 16 | half;
+        // Nearly always it is there already; a line that is written has to go back to memory.
+        self.lines[self.line_of(mac)].has(entry) || self.put(entry)
+    }
+
+    /// Forgets all hosts.
+    pub fn clear(&mut self) {
+        *self = MacTable::new();
+    }
+
+    #[inline]
+    fn line_of(&self, mac: u64) -> usize {
+        let bits = self.lines.len().trailing_zeros();
+        // The high bits of the product depend on all of the address.
+        ((mac << 16).wrapping_mul(self.multiplier) >> 33 >> (31 - bits)) as usize
+    }
+
+    /// Where its line is full: in those that follow it.
+    #[cold]
+    fn find_further(&self, mac: u64) -> Option<Port> {
+        let (first, mask) = (self.line_of(mac), self.lines.len() - 1);
+        for probe in 1..PROBES_MAX {
+            let line = &self.lines[(first + probe) & mask];
+            match line.find(mac) {
+                0 if line.is_full() => {}
+                0 => return None,
+                entry => return Some(port(entry)),
+            }
+        }
+        None
+    }
+
+    #[cold]
+    fn put(&mut self, entry: u64) -> bool {
+        let (first, mask) = (self.line_of(entry >> 16), self.lines.len() - 1);
+        for probe in 0..PROBES_MAX {
+            for kept in &mut self.lines[(first + probe) & mask].0 {
+                if *kept >> 16 == entry >> 16 {
+                    *kept = entry;
+                    return true;
+                }
+                if *kept == 0 {
+                    *kept = entry;
+                    self.len += 1;
+                    self.grow_if_full();
+                    return true;
+                }
+            }
+        }
+        false
+    }
+
+    fn grow_if_full(&mut self) {
+        let slots = self.lines.len() * LINE;
+        if self.len > slots - slots / 8 && self.lines.len() < LINES_MAX {
+            self.grow();
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let lines = vec![Line([0; LINE]); self.lines.len() * 2];
+        let before = std::mem::replace(&mut self.lines, lines);
+        self.len = 0;
+        for entry in before.iter().flat_map(|line| line.0).filter(|entry| *entry != 0) {
+            self.put(entry);
+        }
+    }
+}
+
+#[inline]
+fn number(mac: MacAddr) -> u64 {
+    let [a, b, c, d, e, f] = mac.0;
+    // The lowest byte first: nothing has to be turned around.
+    u64::from_le_bytes([a, b, c, d, e, f, 0, 0])
+}
+
+/// The lower half of a port that OpenFlow 1.0 has too.
+#[inline]
+fn half(port: Port) -> Option<u64> {
+    (port.0 < 0xff00 || port.0 >= RESERVED).then_some(u64::from(port.0 & 0xffff))
+}
+
+#[inline]
+fn port(entry: u64) -> Port {
+    let half = entry as u32 & 0xffff;
+    Port(if half < 0xff00 { half } else { 0xffff_0000 | half })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn mac(number: u64) -> MacAddr {
+        let [_, _, a, b, c, d, e, f] = number.to_be_bytes();
+        MacAddr([a, b, c, d, e, f])
+    }
+
+    #[test]
+    fn hosts_are_found_where_they_were_seen_last() {
+        let mut table = MacTable::new();
+        for host in 1..=100_000 {
+            assert!(table.insert(mac(host), Port(host as u32 % 48)), "{host}");
+        }
+        for host in (1..=100_000).step_by(3) {
+            assert!(table.insert(mac(host), Port(99)));
+        }
+        assert_eq!(table.len(), 100_000);
+        for host in 1..=100_000 {
+            let port = if host % 3 == 1 { 99 } else { host as u32 % 48 };
+            assert_eq!(table.get(mac(host)), Some(Port(port)), "{host}");
+        }
+        assert_eq!(table.get(mac(100_001)), None);
+        table.clear();
+        assert!(table.is_empty() && table.get(mac(1)).is_none());
+    }
+
+    #[test]
+    fn ports_come_back_as_they_were_or_are_refused() {
+        let mut table = MacTable::new();
+        for kept in [Port(0), Port(1), Port(0xfeff), Port::LOCAL, Port::ANY] {
+            assert!(table.insert(mac(7), kept));
+            assert_eq!(table.get(mac(7)), Some(kept));
+        }
+        for refused in [Port(0xff00), Port(0x1_0000), Port(0xffff_feff)] {
+            assert!(!table.insert(mac(8), refused));
+        }
+        assert!(!table.insert(mac(0), Port(1)));
+        assert_eq!((table.get(mac(8)), table.get(mac(0)), table.len()), (None, None, 1));
+    }
+
+    #[test]
+    fn addresses_that_collide_are_refused_and_take_no_memory() {
+        let mut table = MacTable { multiplier: 1 << 32, ..MacTable::new() };
+        // With this multiplier only two bytes of an address count.
+        let kept = (1..=10_000).filter(|host| table.insert(mac(*host), Port(1))).count();
+        assert!(kept <= LINE * PROBES_MAX && table.lines.len() <= 32, "{kept}");
+    }
+}
