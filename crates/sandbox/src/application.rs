@@ -14,6 +14,7 @@ use std::time::{Duration, Instant};
 
 use aldis_control::Tables;
 use aldis_control::switch::SwitchInfo;
+use aldis_records::{EventPlace, Events, NO_INDEX, kind};
 
 use crate::compiled::Compiled;
 use crate::fault::{Fault, FaultKind};
@@ -24,7 +25,6 @@ use crate::limits::{BACK_OFF, BATCH_BYTES_MAX, COUNTS_MAX, FAILURE_WINDOW};
 use crate::lines::{Line, LineHistory};
 use crate::manifest::{Instances, Manifest, ManifestError};
 use crate::package::PackageError;
-use crate::records::{EventPlace, Events, NO_INDEX, kind};
 use crate::runtime::Runtime;
 use crate::sandboxed::Sandboxed;
 use crate::shadow::{Shadow, ShadowStatus};

@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 
 use aldis_control::switch::SwitchInfo;
 use aldis_control::{Batch, Commands, Cookie, Output, Time};
+use aldis_records::{Command, CommandReader, command, flags};
 use aldis_wire::msg::{FlowMod, FlowModCommand, Message, TableNo};
 use aldis_wire::{DatapathId, Version};
 
@@ -18,7 +19,6 @@ use crate::fault::{Fault, FaultKind};
 use crate::grants::GrantedMessages;
 use crate::limits::WARNING_INTERVAL;
 use crate::lines::{Level, Line};
-use crate::records::{Command, CommandReader, command, flags};
 use crate::sandboxed::XidTable;
 use flows::FlowTemplates;
 use packets::Releases;

@@ -9,6 +9,7 @@ use std::time::Duration;
 use aldis_control::app::{Event, EventCtx, Next, Slots, TickCtx, Timer};
 use aldis_control::switch::SwitchInfo;
 use aldis_control::{App, Batch, Commands, EventKind, Output, Time};
+use aldis_records::{CommandReader, EventPlace, Events, Garbage, NO_INDEX, kind};
 
 use crate::application::Hosted;
 use crate::apply::{Applier, Target};
@@ -16,7 +17,6 @@ use crate::fault::{Fault, FaultKind};
 use crate::limits::{BATCH_BYTES_MAX, COMMAND_BYTES, COMMANDS, XIDS_MAX};
 use crate::lines::Level;
 use crate::manifest::Instances;
-use crate::records::{CommandReader, EventPlace, Events, Garbage, NO_INDEX, kind};
 use crate::slot::{InstanceSlot, Running};
 
 /// The part of a sandboxed application on one worker.

@@ -8,10 +8,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use aldis_control::EventKind;
+use aldis_records::{Command, CommandReader, Events};
 
 use crate::application::Hosted;
 use crate::instance::Instance;
-use crate::records::{Command, CommandReader, Events};
 use crate::slot::{InstanceSlot, Running};
 
 /// How far a candidate agrees with the version that runs.

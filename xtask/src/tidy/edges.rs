@@ -17,7 +17,8 @@ const EDGES: &[(&str, &[&str])] = &[
     ("aldis-emulator", &["aldis-wire", "aldis-packet"]),
     ("aldis-plain", &[]),
     ("aldis-http", &["aldis-apps", "aldis-control", "aldis-plain", "aldis-wire"]),
-    ("aldis-sandbox", &["aldis-control", "aldis-plain", "aldis-wire"]),
+    ("aldis-records", &["aldis-control", "aldis-wire"]),
+    ("aldis-sandbox", &["aldis-control", "aldis-plain", "aldis-records", "aldis-wire"]),
     ("aldis-store", &[]),
     // Starts the command and a network of switches. Crates use it in their tests alone, so that
     // its edges lead back to none of them.

@@ -2,13 +2,13 @@
 //! packet.
 
 use aldis_control::{Output, RequestHeader};
+use aldis_records::{Command, FlowSpec, flags};
 use aldis_wire::types::{L2FlowSpec, L2Hit};
 use aldis_wire::{NO_BUFFER, Version, v10, v13};
 
 use super::{Applier, Refusal, Target, place};
 use crate::grants::GrantedMessages;
 use crate::limits::TEMPLATES_MAX;
-use crate::records::{Command, FlowSpec, flags};
 
 /// The EtherType of a VLAN tag.
 const VLAN: [u8; 2] = [0x81, 0x00];

@@ -2,12 +2,12 @@
 
 use aldis_control::switch::SwitchInfo;
 use aldis_control::{Output, RequestHeader};
+use aldis_records::Command;
 use aldis_wire::msg::{Action, FlowMod, FlowModCommand, Instruction, Message, PacketOut, PortNo};
 use aldis_wire::{NO_BUFFER, Version, v10, v13};
 
 use super::{Applier, Refusal, Target, place, send_to};
 use crate::grants::GrantedMessages;
-use crate::records::Command;
 
 /// The heads of PACKET_OUT with one output.
 pub(super) struct Releases {

@@ -6,7 +6,7 @@ use std::process::Command;
 
 use aldis_control::RequestHeader;
 use aldis_control::Time;
-use aldis_sandbox::records::{CommandReader, EventPlace, Events, command, kind};
+use aldis_records::{CommandReader, EventPlace, Events, command, kind};
 use aldis_wire::NO_BUFFER;
 use aldis_wire::Version;
 use aldis_wire::msg::{Field, Message};

@@ -1,8 +1,9 @@
-//! Flat records: events in and commands out, as bytes that every language reads and writes without
-//! a library.
+//! The flat records of sandboxed applications: events in and commands out, as bytes that every
+//! language reads and writes without a library.
 //!
 //! The layout stands in `docs/app-records.md`; here are its numbers and the writer of events. All
-//! numbers are little-endian, each record begins at a multiple of eight bytes.
+//! numbers are little-endian, each record begins at a multiple of eight bytes. `crates/sandbox` is
+//! the host that uses this, `sdk/rust` has the other side.
 
 mod commands;
 #[cfg(any(test, fuzzing))]
