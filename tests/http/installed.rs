@@ -93,6 +93,63 @@ fn an_application_is_installed_serves_a_network_and_is_replaced_stopped_and_remo
     assert!(code == Some(1) && errors.contains("was installed from a package"), "{errors}");
 }
 
+/// How many flows of the application are at the first switch.
+fn own_flows(flows: &Value) -> usize {
+    let flows = flows["items"].as_array().into_iter().flatten();
+    flows.filter(|flow| flow["owner"] == "simple-switch").count()
+}
+
+#[test]
+fn flows_stay_or_go_or_are_handed_over_as_the_manifest_says() {
+    let folder = Folder::new("flows-on-stop");
+    let mut controller = Running::start(&["--http", "127.0.0.1:0", "--apps", "hub"]);
+    let api = Api::of(&mut controller);
+    let file = |flows: &str, version: &str| {
+        let file = folder.join(format!("{flows}-{version}.app"));
+        repacked(&file, |manifest| {
+            let manifest = manifest.replace("counts =", &format!("flows = \"{flows}\"\ncounts ="));
+            manifest.replace("0.1.0", version)
+        });
+        file.to_str().unwrap().to_owned()
+    };
+    let cases = [
+        ("stay", ["app", "stop", "simple-switch"], true),
+        ("stay", ["app", "remove", "simple-switch"], true),
+        ("go", ["app", "stop", "simple-switch"], false),
+        ("go", ["app", "remove", "simple-switch"], false),
+        ("go", ["app", "replace", ""], false),
+        ("hand-over", ["app", "remove", "simple-switch"], false),
+        ("hand-over", ["app", "replace", ""], true),
+    ];
+    for (version, (flows, change, stay)) in
+        Version::ALL.into_iter().flat_map(|version| cases.map(|case| (version, case)))
+    {
+        told(&api, &["app", "install", &file(flows, "1")]);
+        let _network = Network::start(&controller, version, "single,3", &["0s pingall"]);
+        when(&api, "/api/v1/switches", |switches| switches["total"] == 1);
+        let other = br#"{"flows":[{"match":"eth_type=0x88b5","actions":["output:1"]}]}"#;
+        let json = [("Content-Type", "application/json")];
+        api.ask("POST", "/api/v1/switches/1/flows", &json, other);
+        let all = || api.get("/api/v1/switches/1/flows").json();
+        // Those of six pairs, and no more to come.
+        when(&api, "/api/v1/switches/1/flows", |flows| own_flows(flows) == 6);
+        let before = all()["total"].clone();
+        let next = file(flows, "2");
+        told(&api, &change.map(|word| if word.is_empty() { next.as_str() } else { word }));
+        let (after, what) = (all(), format!("{version} {flows} {change:?}"));
+        match stay {
+            true => assert_eq!(after["total"], before, "{what}: {after}"),
+            false => {
+                assert_eq!(own_flows(&after), 0, "{what}: {after}");
+                assert_eq!(after["total"], before.as_u64().unwrap() - 6, "{what}: {after}");
+            }
+        }
+        if change[1] != "remove" {
+            told(&api, &["app", "remove", "simple-switch"]);
+        }
+    }
+}
+
 #[test]
 fn what_is_kept_starts_with_the_controller_and_what_was_stopped_stays_so() {
     let folder = Folder::new("app-folder");

@@ -8,6 +8,7 @@
 //! What fails on the way leaves nothing behind. None of it runs on a worker.
 
 mod candidate;
+mod flows;
 mod folder;
 mod keeper;
 mod space;
@@ -206,6 +207,7 @@ impl InstalledApps {
         apps.insert(name, new.clone());
         drop(apps);
         before.end_candidate();
+        flows::settle(&self.engine, &before, true);
         match runs {
             true => watch::begin(self, name, before, new),
             false => drop(before.application.stop()),
@@ -288,6 +290,7 @@ impl InstalledApps {
         // The workers tell it of those that are there when it starts; some may be gone by then.
         installed.application.forget_switches();
         self.mark(name, false);
+        flows::settle(&self.engine, installed, false);
         Ok(())
     }
 
@@ -305,6 +308,7 @@ impl InstalledApps {
         if let Some(installed) = apps.remove(name) {
             installed.end_candidate();
             let _ = installed.application.stop();
+            flows::settle(&self.engine, &installed, false);
         }
         self.folder.iter().for_each(|folder| folder.forget(name));
         Ok(())

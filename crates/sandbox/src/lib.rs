@@ -31,7 +31,7 @@ pub use fault::{Fault, FaultKind};
 pub use grants::{GrantedMessages, GrantedSwitches, Grants};
 pub use kv::{KeyValue, MemorySpace};
 pub use lines::{Level, Line};
-pub use manifest::{AppLimits, CONTRACT, Instances, Manifest, ManifestError};
+pub use manifest::{AppLimits, CONTRACT, FlowsOnStop, Instances, Manifest, ManifestError};
 pub use package::{Digest, Package, PackageError, Page, Trust, pack};
 pub use runtime::Runtime;
 pub use sandboxed::Sandboxed;

@@ -35,6 +35,8 @@ pub struct Manifest {
     pub frame_bytes: usize,
     /// Names that it counts under.
     pub counts: Vec<String>,
+    /// What becomes of its flows when it stops.
+    pub flows: FlowsOnStop,
     /// Its limits.
     pub limits: AppLimits,
     /// What it asks for.
@@ -50,6 +52,20 @@ pub enum Instances {
     One,
     /// One for each worker, with a state of its own each.
     PerWorker,
+}
+
+/// What becomes of the flows of an application that is stopped, removed or replaced. Those of one
+/// that failed stay, and so do all of them when the controller ends.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FlowsOnStop {
+    /// They stay on the switches; a version that comes later owns them.
+    #[default]
+    Stay,
+    /// They are removed, also when another version comes in its place.
+    Go,
+    /// The version that comes in its place owns them; without one they are removed.
+    HandOver,
 }
 
 /// The limits of one instance.
@@ -102,6 +118,8 @@ struct ManifestText {
     frame_bytes: usize,
     #[serde(default)]
     counts: Vec<String>,
+    #[serde(default)]
+    flows: FlowsOnStop,
     #[serde(default)]
     limits: AppLimits,
     #[serde(default)]
@@ -170,6 +188,7 @@ impl Manifest {
             tick_ms: read.tick_ms,
             frame_bytes: read.frame_bytes,
             counts: read.counts,
+            flows: read.flows,
             limits: read.limits,
             grants: read.grants,
         })
@@ -286,6 +305,8 @@ mod tests {
         assert_eq!(manifest.limits, AppLimits::default());
         assert!(manifest.sees(EventKind::FlowRequest) && !manifest.sees(EventKind::Second));
         assert_eq!((manifest.instances, manifest.frame_bytes), (Instances::One, 65_535));
+        assert_eq!(manifest.flows, FlowsOnStop::Stay);
+        assert_eq!(read("flows = \"hand-over\"").unwrap().flows, FlowsOnStop::HandOver);
     }
 
     #[test]
@@ -296,6 +317,7 @@ mod tests {
             ("events = [\"timer\"]", "events", "tick-ms"),
             ("frame-bytes = 7", "frame-bytes", "14 to 65535"),
             ("counts = [\"a b\"]", "counts", "a b"),
+            ("flows = \"vanish\"", "line 4", "hand-over"),
             ("[limits]\nbatch-ms = 0", "limits.batch-ms", "1 to 1000"),
             ("[limits]\nmemory-bytes = -1", "line 5", "whole number"),
             ("[limits]\nmemory-bytes = 1", "limits.memory-bytes", "65536"),

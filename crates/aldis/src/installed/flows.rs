@@ -1,0 +1,118 @@
+//! The flows of an application that stops: its manifest says whether they stay on the switches, go,
+//! or are handed to the version that comes in its place.
+
+use std::time::{Duration, Instant};
+
+use aldis_control::Cookie;
+use aldis_control::command::{Outcome, Said};
+use aldis_control::limits::COMMAND_MESSAGES_MAX;
+use aldis_engine::Handle;
+use aldis_engine::command::Answer;
+use aldis_sandbox::FlowsOnStop;
+use aldis_wire::msg::{
+    FlowMod, FlowStats, FlowStatsRequest, Match, Message, StatsRequest, StatsRequestBody, TableNo,
+};
+use aldis_wire::{DatapathId, Version};
+use tracing::{info, warn};
+
+use super::Installed;
+
+/// The time that a switch is given for each step.
+const WITHIN: Duration = Duration::from_secs(2);
+
+/// The time that all of them are given together.
+const ALL_WITHIN: Duration = Duration::from_secs(10);
+
+/// Switches that work at a time: their flows are held in memory, where they have to be asked.
+const AT_A_TIME: usize = 16;
+
+/// Removes the flows of an application that is stopped or removed, or whose successor has come,
+/// where its manifest wants that. Waits for the switches.
+pub(super) fn settle(engine: &Handle, installed: &Installed, has_successor: bool) {
+    let manifest = installed.application.manifest();
+    let are_removed = match manifest.flows {
+        FlowsOnStop::Stay => false,
+        FlowsOnStop::Go => true,
+        FlowsOnStop::HandOver => !has_successor,
+    };
+    if !are_removed {
+        return;
+    }
+    let (name, cookie) = (&manifest.name, Cookie::of(&manifest.name));
+    let switches = engine.switches();
+    let switches: Vec<(DatapathId, Version)> =
+        switches.iter().map(|seen| (seen.switch.info.dpid, seen.switch.info.version)).collect();
+    let by = Instant::now() + ALL_WITHIN;
+    let failed = |some: &[(DatapathId, Version)]| match Instant::now() < by {
+        true => remove(engine, cookie, some),
+        false => {
+            some.iter().map(|(dpid, _)| (*dpid, "too many switches are slow".into())).collect()
+        }
+    };
+    let failures: Vec<(DatapathId, String)> = switches.chunks(AT_A_TIME).flat_map(failed).collect();
+    info!("{name}: its flows are removed from {} switches", switches.len() - failures.len());
+    if let Some((dpid, why)) = failures.first() {
+        warn!("{name}: its flows stay on {} switches; on {dpid}: {why}", failures.len());
+    }
+}
+
+/// Removes the flows of an owner from some switches; those that failed, and why.
+fn remove(
+    engine: &Handle,
+    cookie: Cookie,
+    switches: &[(DatapathId, Version)],
+) -> Vec<(DatapathId, String)> {
+    let listing = StatsRequestBody::Flow(FlowStatsRequest::all());
+    let ask = |(dpid, version): &(DatapathId, Version)| {
+        let first = match version {
+            Version::V10 => Message::StatsRequest(StatsRequest::new(listing.clone())),
+            Version::V13 => {
+                let flows = FlowMod::delete(Match::new()).table(TableNo::ALL);
+                Message::FlowMod(flows.only_cookie(cookie.0, Cookie::MASK))
+            }
+        };
+        (*dpid, engine.command(*dpid, &[first], WITHIN))
+    };
+    let asked: Vec<(DatapathId, Answer)> = switches.iter().map(ask).collect();
+    let mut failures = Vec::new();
+    let mut removing = Vec::new();
+    for (dpid, answer) in asked {
+        match found(answer.wait(), cookie) {
+            Ok(flows) => removing.extend(
+                flows
+                    .chunks(COMMAND_MESSAGES_MAX)
+                    .map(|messages| (dpid, engine.command(dpid, messages, WITHIN))),
+            ),
+            Err(why) => failures.push((dpid, why)),
+        }
+    }
+    let removed = removing.into_iter().map(|(dpid, answer)| (dpid, found(answer.wait(), cookie)));
+    failures.extend(removed.filter_map(|(dpid, removed)| Some((dpid, removed.err()?))));
+    failures
+}
+
+/// The removals of the owner's flows that a switch listed, one by one: OpenFlow 1.0 has no removal
+/// by cookie. None where it was not asked to list any.
+fn found(outcome: Outcome, cookie: Cookie) -> Result<Vec<Message>, String> {
+    let mut removals = Vec::new();
+    for said in outcome.map_err(|failure| failure.to_string())? {
+        match said {
+            Said::Done => {}
+            Said::Reply(reply) => {
+                for flow in reply.flows() {
+                    let flow = flow.map_err(|why| why.to_string())?;
+                    removals.extend(removal(flow, cookie));
+                }
+            }
+            Said::Refused(error) => return Err(error.to_string()),
+            Said::TooMuch => return Err("it has too many flows to be listed".to_owned()),
+        }
+    }
+    Ok(removals)
+}
+
+fn removal(flow: FlowStats, cookie: Cookie) -> Option<Message> {
+    let is_own = Cookie(flow.cookie).same_app(cookie);
+    let flow_mod = FlowMod::delete_strict(flow.match_).table(flow.table_id).priority(flow.priority);
+    is_own.then_some(Message::FlowMod(flow_mod))
+}
