@@ -1,0 +1,151 @@
+#!/usr/bin/python3
+"""An hour of changes under load: applications come and go at random beside `aldis bench`, under every design, and nothing is lost.
+
+    cargo build --release && for app in learning-switch packet-count; do target/release/aldis app build sdk/rust/examples/$app \\
+        --output target/sdk/$app.app; done
+    benches/soak.py [--minutes 60] [--every 0.2] [--seed 1] [--designs beacon,fair-rounds] [--nice 19]
+
+Each design has its share of the time. Native applications are stopped and started; packages are installed, replaced, shadowed,
+promoted, stopped, started and removed; the order is changed. The hub comes last and is never stopped, so each request has an
+answer: one that has none is lost, one more is a stray. Ends with 1 where there was any, where a change was answered by 5xx, where
+an application failed, or where the controller did not end by itself. Prints the memory, descriptors and threads of the controller
+after the first round of load and after the last.
+"""
+import argparse, collections, hashlib, io, json, os, random, re, socket, subprocess, sys, tarfile, tempfile, threading, time
+import urllib.error, urllib.request
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+ALDIS = os.path.join(ROOT, "target/release/aldis")
+NATIVE = ["acl", "dhcp", "monitor", "learning-switch"]
+ROUND_S = 10
+
+
+def free():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def next_version(package):
+    """The same package as version 0.2.0."""
+    with tarfile.open(fileobj=io.BytesIO(package)) as members:
+        digest = members.getmember("digest")
+    new = package.replace(b'version = "0.1.0"', b'version = "0.2.0"', 1)
+    covered, rest = new[:digest.offset], new[digest.offset_data + digest.size:]
+    return covered + new[digest.offset:digest.offset_data] + hashlib.sha256(covered).hexdigest().encode() + rest
+
+
+class Changes(threading.Thread):
+    """Makes random changes until it is told to end."""
+
+    def __init__(self, http, chance, every, packages):
+        super().__init__(daemon=True)
+        self.http, self.chance, self.every, self.packages = http, chance, every, packages
+        self.over, self.wrong, self.done = threading.Event(), [], collections.Counter()
+
+    def ask(self, method, path, body=b"", kind="application/json"):
+        request = urllib.request.Request(f"http://{self.http}/api/v1/{path}", data=body, method=method, headers={"Content-Type": kind})
+        try:
+            return urllib.request.urlopen(request, timeout=30).status
+        except urllib.error.HTTPError as refused:
+            if refused.code >= 500:
+                self.wrong.append(f"{method} {path}: {refused.code} {refused.read().decode()}")
+            return refused.code
+
+    def one(self):
+        chance, name = self.chance, self.chance.choice(list(self.packages))
+        package = chance.choice(self.packages[name])
+        octets = "application/octet-stream"
+        what = {
+            "stop": lambda: self.ask("POST", f"apps/{chance.choice(NATIVE)}/stop"),
+            "start": lambda: self.ask("POST", f"apps/{chance.choice(NATIVE)}/start"),
+            "order": lambda: self.ask("PUT", "sequences/flow-request", json.dumps({"apps": self.order()}).encode()),
+            "install": lambda: self.ask("POST", "apps", package, octets),
+            "replace": lambda: self.ask("PUT", f"apps/{name}", package, octets),
+            "shadow": lambda: self.ask("PUT", f"apps/{name}/candidate", package, octets),
+            "promote": lambda: self.ask("POST", f"apps/{name}/promote"),
+            "stop one that was installed": lambda: self.ask("POST", f"apps/{name}/stop"),
+            "start one that was installed": lambda: self.ask("POST", f"apps/{name}/start"),
+            "remove": lambda: self.ask("DELETE", f"apps/{name}"),
+        }
+        how = chance.choice(list(what))
+        self.done[how, what[how]() < 400] += 1
+
+    def order(self):
+        with urllib.request.urlopen(f"http://{self.http}/api/v1/apps", timeout=30) as answer:
+            apps = [app["name"] for app in json.load(answer)["apps"] if app["state"] == "running" and app["name"] != "hub"]
+        self.chance.shuffle(apps)
+        return apps + ["hub"]
+
+    def run(self):
+        while not self.over.wait(self.every):
+            try:
+                self.one()
+            except Exception as error:
+                self.wrong.append(f"{type(error).__name__}: {error}")
+
+
+def held(pid):
+    """Resident KB, descriptors and threads of a process."""
+    with open(f"/proc/{pid}/status") as status:
+        fields = dict(line.split(":", 1) for line in status if ":" in line)
+    return int(fields["VmRSS"].split()[0]), len(os.listdir(f"/proc/{pid}/fd")), int(fields["Threads"])
+
+
+def soak(design, seconds, options, packages):
+    listen, http, wrong = free(), free(), []
+    with tempfile.TemporaryDirectory() as folder:
+        controller = subprocess.Popen(
+            [ALDIS, "run", "--workers", "2", "--design", design, "--listen", listen, "--http", http, "--app-folder", folder, "--apps",
+             ",".join([*NATIVE, "hub"])], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        told = []
+        threading.Thread(target=lambda: told.extend(controller.stderr), daemon=True).start()
+        time.sleep(1.5)
+        changes = Changes(http, random.Random(f"{options.seed} {design}"), options.every, packages)
+        changes.start()
+        begun, answered, first = time.monotonic(), 0, None
+        while time.monotonic() < begun + seconds:
+            load = [ALDIS, "bench", listen, "-s", "16", "-M", "1000", "--outstanding", "16", "-l", str(ROUND_S), "-m", "1000",
+                    "-w", "1", "--openflow", random.choice(["1.0", "1.3"]), "--json"]
+            said = subprocess.run(load, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=ROUND_S * 20)
+            counts = json.loads(said.stdout)["counts"]
+            answered += counts["answered"]
+            if counts["lost"] or counts["strays"]:
+                wrong.append(f"{counts['lost']} lost, {counts['strays']} strays of {counts['offered']}")
+            first = first or held(controller.pid)
+        changes.over.set()
+        changes.join()
+        last = held(controller.pid)
+        controller.terminate()
+        if controller.wait(timeout=30) != 0:
+            wrong.append(f"the controller ended with {controller.returncode}")
+    failed = [line.strip() for line in told if re.search(r"panic|quarantined|failed|did not follow", line)]
+    wrong += changes.wrong + failed
+    done = sum(number for (_, took), number in changes.done.items() if took)
+    refused = sum(changes.done.values()) - done
+    print(f"{design}: {answered:,} requests, {done} changes and {refused} that were refused; KB, descriptors, threads: {first} and "
+          f"{last}; {'nothing lost' if not wrong else wrong[:5]}", flush=True)
+    return not wrong
+
+
+def main():
+    asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    asked.add_argument("--minutes", type=float, default=60)
+    asked.add_argument("--every", type=float, default=0.2, help="seconds between two changes")
+    asked.add_argument("--seed", type=int, default=1)
+    asked.add_argument("--designs", default="all")
+    asked.add_argument("--nice", type=int, default=0)
+    options = asked.parse_args()
+    os.nice(options.nice)
+    listed = subprocess.run([ALDIS, "designs"], stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n\n")[0].splitlines()
+    listed = [line.split()[0] for line in listed[1:] if not line.startswith(" ")]
+    designs = listed if options.designs == "all" else options.designs.split(",")
+    packages = {}
+    for name, file in (("simple-switch", "learning-switch"), ("packet-count", "packet-count")):
+        with open(os.path.join(ROOT, f"target/sdk/{file}.app"), "rb") as package:
+            first = package.read()
+        packages[name] = [first, next_version(first)]
+    return 0 if all([soak(design, options.minutes * 60 / len(designs), options, packages) for design in designs]) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
