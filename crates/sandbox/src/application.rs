@@ -7,8 +7,10 @@
 //!    └──────stop────────┴────────────────────┴──────────▶ quarantined ──start──▶ running
 //! ```
 
+mod http;
+
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
@@ -24,7 +26,8 @@ use crate::kv::{KeyValue, MemorySpace};
 use crate::limits::{BACK_OFF, BATCH_BYTES_MAX, COUNTS_MAX, FAILURE_WINDOW};
 use crate::lines::{Line, LineHistory};
 use crate::manifest::{Instances, Manifest, ManifestError};
-use crate::package::PackageError;
+use crate::network::{NetworkSnapshots, NoNetwork};
+use crate::package::{Package, PackageError};
 use crate::runtime::Runtime;
 use crate::sandboxed::Sandboxed;
 use crate::shadow::{Shadow, ShadowStatus};
@@ -40,6 +43,8 @@ pub struct AppSettings {
     pub granted: Option<Grants>,
     /// Its key–value space; nothing said is one in memory.
     pub kv: Option<Arc<dyn KeyValue>>,
+    /// What it reads of the whole network; nothing said is nothing.
+    pub network: Option<Arc<dyn NetworkSnapshots>>,
     /// Which table its flows go to.
     pub tables: Tables,
 }
@@ -80,6 +85,8 @@ pub struct AppStatus {
     pub batches: u64,
     /// Flow requests that it was handed.
     pub requests: u64,
+    /// Requests over HTTP that it answered.
+    pub http_requests: u64,
     /// Messages that it sent.
     pub messages: u64,
     /// Commands that were not allowed or not possible, and were dropped.
@@ -107,6 +114,8 @@ pub(crate) struct Hosted {
     compiled: Compiled,
     settings: InstanceSettings,
     life: Mutex<Life>,
+    /// Requests over HTTP that wait for it.
+    http_waiting: AtomicUsize,
 }
 
 /// What is counted of an application, on all workers together, once a batch.
@@ -114,6 +123,7 @@ pub(crate) struct Hosted {
 pub(crate) struct HostedCounts {
     pub(crate) batches: AtomicU64,
     pub(crate) requests: AtomicU64,
+    http_requests: AtomicU64,
     pub(crate) messages: AtomicU64,
     pub(crate) refused: AtomicU64,
     pub(crate) own: [AtomicU64; COUNTS_MAX],
@@ -139,7 +149,7 @@ impl Application {
         settings: AppSettings,
     ) -> Result<Application, PackageError> {
         let manifest = compiled.package().manifest().clone();
-        let AppSettings { config, granted, kv, tables } = settings;
+        let AppSettings { config, granted, kv, network, tables } = settings;
         if let Some(beyond) = granted.as_ref().and_then(|granted| manifest.grants.beyond(granted)) {
             return Err(PackageError::new("manifest.toml", format!("{beyond} is not granted")));
         }
@@ -147,6 +157,8 @@ impl Application {
         let settings = InstanceSettings {
             limits: manifest.limits.clone(),
             kv: kv.unwrap_or_else(space),
+            network: network.unwrap_or_else(|| Arc::new(NoNetwork)),
+            snapshots: manifest.grants.snapshots,
             clock: Arc::clone(runtime.clock()),
             ticker: Arc::clone(runtime.ticker()),
             config,
@@ -174,6 +186,7 @@ impl Application {
             compiled,
             settings,
             life: Mutex::new(life),
+            http_waiting: AtomicUsize::new(0),
         };
         Ok(Application { hosted: Arc::new(hosted) })
     }
@@ -186,6 +199,11 @@ impl Application {
     /// Its manifest.
     pub fn manifest(&self) -> &Manifest {
         &self.hosted.manifest
+    }
+
+    /// Its package.
+    pub fn package(&self) -> &Arc<Package> {
+        self.hosted.compiled.package()
     }
 
     /// The application of one worker, for its pipeline. Where each worker has an instance of its
@@ -470,7 +488,8 @@ impl Hosted {
     }
 
     fn status(&self) -> AppStatus {
-        let HostedCounts { batches, requests, messages, refused, own, faults } = &self.counted;
+        let HostedCounts { batches, requests, http_requests, messages, refused, own, faults } =
+            &self.counted;
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let kinds = FaultKind::ALL.iter().map(|kind| kind.name()).zip(faults.iter().map(get));
         let last = self.last_refusal.lock().unwrap_or_else(PoisonError::into_inner);
@@ -479,6 +498,7 @@ impl Hosted {
             faults: kinds.filter(|(_, count)| *count > 0).collect(),
             batches: get(batches),
             requests: get(requests),
+            http_requests: get(http_requests),
             messages: get(messages),
             refused: get(refused),
             last_refusal: last.clone(),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 use wasmtime::Engine;
 use wasmtime::component::{Component, InstancePre};
 
-use crate::instance::{InstanceState, link};
+use crate::instance::{HTTP, InstanceState, link};
 use crate::package::{Package, PackageError};
 use crate::runtime::Runtime;
 
@@ -58,6 +58,11 @@ impl Compiled {
             Some(component) => (component, CodeSource::Cache),
             None => (compile(engine, &package, path.as_deref())?, CodeSource::Compiler),
         };
+        let answers = component.component_type().get_export(engine, HTTP).is_some();
+        if package.manifest().grants.http && !answers {
+            let why = "missing, and grants.http of the manifest says that it answers requests";
+            return Err(PackageError::new(format!("export {HTTP}"), why));
+        }
         let linker = link(engine, &component)?;
         let pre = linker.instantiate_pre(&component);
         let pre = pre.map_err(|error| PackageError::new("component.wasm", format!("{error:#}")))?;

@@ -7,6 +7,7 @@ use aldis_wire::msg::Message;
 use serde::Deserialize;
 
 use crate::limits::KV_BYTES;
+use crate::network::GrantedSnapshots;
 
 /// What an application is granted, or asks for: both are written alike.
 ///
@@ -14,6 +15,8 @@ use crate::limits::KV_BYTES;
 /// switches = ["1", "00:00:00:00:00:00:00:02"]    # or "all"
 /// messages = ["flow-mod", "packet-out"]
 /// kv-bytes = 65536
+/// http = true
+/// snapshots = ["switches", "hosts"]
 /// ```
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields, default)]
@@ -24,12 +27,22 @@ pub struct Grants {
     pub messages: GrantedMessages,
     /// Bytes of its key–value space.
     pub kv_bytes: usize,
+    /// Whether it answers requests over HTTP.
+    pub http: bool,
+    /// What it reads of the whole network.
+    pub snapshots: GrantedSnapshots,
 }
 
-/// All switches, no message, and no key–value space.
+/// All switches, no message, no key–value space, no HTTP, and nothing of the whole network.
 impl Default for Grants {
     fn default() -> Self {
-        Grants { switches: GrantedSwitches::All, messages: GrantedMessages::default(), kv_bytes: 0 }
+        Grants {
+            switches: GrantedSwitches::All,
+            messages: GrantedMessages::default(),
+            kv_bytes: 0,
+            http: false,
+            snapshots: GrantedSnapshots::default(),
+        }
     }
 }
 
@@ -42,6 +55,12 @@ impl Grants {
         let more = GrantedMessages(self.messages.0 & !granted.messages.0);
         if let Some(name) = more.names().next() {
             return Some(format!("grants.messages: {name}"));
+        }
+        if let Some(name) = self.snapshots.beyond(granted.snapshots) {
+            return Some(format!("grants.snapshots: {name}"));
+        }
+        if self.http && !granted.http {
+            return Some("grants.http".to_owned());
         }
         (self.kv_bytes > granted.kv_bytes)
             .then(|| format!("grants.kv-bytes: {} of {} bytes", self.kv_bytes, granted.kv_bytes))
@@ -205,6 +224,8 @@ mod tests {
             ("switches = [\"2\", \"3\"]", Some("switches: 0000000000000003")),
             ("switches = [\"1\"]\nmessages = [\"flow-mod\", \"port-mod\"]", Some("port-mod")),
             ("switches = [\"1\"]\nkv-bytes = 10", Some("10 of 9 bytes")),
+            ("switches = [\"1\"]\nhttp = true", Some("grants.http")),
+            ("switches = [\"1\"]\nsnapshots = [\"hosts\"]", Some("snapshots: hosts")),
         ];
         for (asked, beyond) in cases {
             let found = grants(asked).unwrap().beyond(&granted);
@@ -225,6 +246,8 @@ mod tests {
             ("switches = [\"first\"]", "datapath id"),
             ("messages = [\"hello\"]", "packet-out"),
             ("files = true", "files"),
+            ("snapshots = [\"passwords\"]", "switches, hosts, links, ports"),
+            ("http = \"yes\"", "http"),
         ] {
             let error = grants(text).unwrap_err();
             assert!(error.contains(words), "{error}");

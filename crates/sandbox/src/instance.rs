@@ -1,5 +1,6 @@
-//! One running component: its store, its limits, and its four calls.
+//! One running component: its store, its limits, and its calls.
 
+mod http;
 mod imports;
 mod inert;
 mod meter;
@@ -14,9 +15,12 @@ use crate::kv::KeyValue;
 use crate::limits::{HANDED_BYTES_MAX, HANDLES_MAX};
 use crate::lines::{Line, LineBuffer};
 use crate::manifest::AppLimits;
+use crate::network::{GrantedSnapshots, NetworkSnapshots};
 use crate::runtime::{Clock, Ticker};
+use http::HttpFunc;
 use meter::Meter;
 
+pub(crate) use http::HTTP;
 pub(crate) use imports::link;
 
 /// What the imports of an instance see.
@@ -24,6 +28,8 @@ pub(crate) struct InstanceState {
     meter: Meter,
     lines: LineBuffer,
     kv: Arc<dyn KeyValue>,
+    network: Arc<dyn NetworkSnapshots>,
+    snapshots: GrantedSnapshots,
     clock: Clock,
     random: ring::rand::SystemRandom,
 }
@@ -33,6 +39,8 @@ pub(crate) struct InstanceState {
 pub(crate) struct InstanceSettings {
     pub(crate) limits: AppLimits,
     pub(crate) kv: Arc<dyn KeyValue>,
+    pub(crate) network: Arc<dyn NetworkSnapshots>,
+    pub(crate) snapshots: GrantedSnapshots,
     pub(crate) clock: Clock,
     pub(crate) ticker: Arc<Ticker>,
     pub(crate) config: String,
@@ -46,6 +54,7 @@ pub(crate) struct Instance {
     batch: TypedFunc<(Arc<Vec<u8>>,), (Vec<u8>,)>,
     tick: TypedFunc<(u64,), (Vec<u8>,)>,
     stop: TypedFunc<(), ()>,
+    http: Option<HttpFunc>,
     batch_ms: u64,
     ticker: Arc<Ticker>,
 }
@@ -56,11 +65,13 @@ impl Instance {
         pre: &InstancePre<InstanceState>,
         settings: &InstanceSettings,
     ) -> Result<Instance, Fault> {
-        let InstanceSettings { limits, kv, clock, ticker, config } = settings;
+        let InstanceSettings { limits, kv, network, snapshots, clock, ticker, config } = settings;
         let state = InstanceState {
             meter: Meter::new(limits),
             lines: LineBuffer::default(),
             kv: Arc::clone(kv),
+            network: Arc::clone(network),
+            snapshots: *snapshots,
             clock: Clock::clone(clock),
             random: ring::rand::SystemRandom::new(),
         };
@@ -71,7 +82,7 @@ impl Instance {
         store.epoch_deadline_trap();
         store.set_epoch_deadline(ticker.deadline(limits.start_ms));
         let started = begin(pre, &mut store, config.clone());
-        let (batch, tick, stop, refused) = started.map_err(|error| {
+        let (batch, tick, stop, http, refused) = started.map_err(|error| {
             let fault = Fault::of(&error, limits.start_ms).after(store.data().lines.last());
             Fault { kind: start_kind(fault.kind), ..fault }
         })?;
@@ -80,7 +91,7 @@ impl Instance {
             Err(reason) => {
                 Err(Fault::new(FaultKind::Start, format!("it refused to start: {reason}")))
             }
-            Ok(()) => Ok(Instance { store, batch, tick, stop, batch_ms, ticker }),
+            Ok(()) => Ok(Instance { store, batch, tick, stop, http, batch_ms, ticker }),
         }
     }
 
@@ -143,6 +154,7 @@ type Started = (
     TypedFunc<(Arc<Vec<u8>>,), (Vec<u8>,)>,
     TypedFunc<(u64,), (Vec<u8>,)>,
     TypedFunc<(), ()>,
+    Option<HttpFunc>,
     Result<(), String>,
 );
 
@@ -157,6 +169,7 @@ fn begin(
     let batch = instance.get_typed_func(&mut *store, "batch")?;
     let tick = instance.get_typed_func(&mut *store, "tick")?;
     let stop = instance.get_typed_func(&mut *store, "stop")?;
+    let http = http::find(&instance, store)?;
     let (refused,) = start.call(&mut *store, (config,))?;
-    Ok((batch, tick, stop, refused))
+    Ok((batch, tick, stop, http, refused))
 }

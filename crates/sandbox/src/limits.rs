@@ -98,3 +98,23 @@ pub const XIDS_MAX: usize = 1024;
 
 /// Templates of flows that are kept. An application that installs flows installs few kinds of them.
 pub const TEMPLATES_MAX: usize = 8;
+
+/// Bytes of the body of a request over HTTP that an application is handed.
+pub const HTTP_BODY_MAX: usize = 64 << 10;
+
+/// Bytes of the path, and of the query, of such a request.
+pub const HTTP_PATH_MAX: usize = 2048;
+
+/// Bytes of an application's answer to it: a table of some thousand rows.
+pub const HTTP_ANSWER_MAX: usize = 1 << 20;
+
+/// How long such a request waits for the instance, which a worker may hold. A worker holds it for
+/// one call at a time.
+pub const HTTP_WAIT: Duration = Duration::from_secs(2);
+
+/// Requests that wait for one application at a time. Further ones are told to come later.
+pub const HTTP_WAITING_MAX: usize = 8;
+
+/// Bytes of a snapshot of the network that an application reads: the length of its answers, and
+/// some thousand hosts.
+pub const SNAPSHOT_BYTES_MAX: usize = 1 << 20;

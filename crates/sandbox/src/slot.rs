@@ -1,7 +1,7 @@
 //! The place of an instance: one for all workers, or one for each.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use crate::instance::Instance;
 
@@ -35,6 +35,15 @@ impl InstanceSlot {
     /// Waits until no other worker holds it: for as long as one call takes at most.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Option<Running>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The same where it is held by none now.
+    pub(crate) fn try_lock(&self) -> Option<MutexGuard<'_, Option<Running>>> {
+        match self.running.try_lock() {
+            Ok(running) => Some(running),
+            Err(TryLockError::Poisoned(poisoned)) => Some(poisoned.into_inner()),
+            Err(TryLockError::WouldBlock) => None,
+        }
     }
 
     /// Puts an instance in that a generation of the application began. Gives back the one that was

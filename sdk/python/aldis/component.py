@@ -4,8 +4,12 @@ import logging
 
 from componentize_py_types import Err
 from wit_world.imports import host
+from wit_world.imports import kv as host_kv
+from wit_world.imports import network as host_network
 
+from aldis import kv, network
 from aldis._batch import Dispatcher
+from aldis._http import answer
 from aldis.base.app_manager import App
 
 
@@ -15,6 +19,24 @@ class _Log(logging.Handler):
     def emit(self, record):
         level = host.Level.WARNING if record.levelno >= logging.WARNING else host.Level.INFO
         host.log(level, self.format(record))
+
+
+def bind():
+    """Binds what the modules `aldis.kv` and `aldis.network` call to the controller."""
+    kv.bind(host_kv.get, raising(host_kv.set), host_kv.remove)
+    network.bind(raising(host_network.snapshot))
+
+
+def raising(call):
+    """The call, which raises what the controller refuses as an error with its sentence."""
+
+    def called(*args):
+        try:
+            return call(*args)
+        except Err as error:
+            raise OSError(str(error.value)) from None
+
+    return called
 
 
 def application(module):
@@ -41,6 +63,7 @@ def world(module):
         dispatcher = None
 
         def start(self, config):
+            bind()
             logging.basicConfig(level=logging.INFO, format="%(message)s", handlers=[_Log()])
             try:
                 WitWorld.dispatcher = Dispatcher(app_class(config=config))
@@ -52,6 +75,9 @@ def world(module):
 
         def tick(self, now):
             return WitWorld.dispatcher.tick(now)
+
+        def http(self, method, path, query, content_type, body):
+            return answer(WitWorld.dispatcher.app, method, path, query, content_type, body)
 
         def stop(self):
             WitWorld.dispatcher.app.stop()

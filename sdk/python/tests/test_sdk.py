@@ -10,7 +10,11 @@ sys.path[:0] = [str(pathlib.Path(__file__).resolve().parent.parent / name) for n
 import app  # noqa: E402
 import fast_learning_switch  # noqa: E402
 import learning_switch  # noqa: E402
+from aldis import kv, network  # noqa: E402
 from aldis._batch import Dispatcher  # noqa: E402
+from aldis._http import answer  # noqa: E402
+from aldis.base.app_manager import App  # noqa: E402
+from aldis.http import Response  # noqa: E402
 from aldis.lib.packet import arp, ethernet, packet, tcp, vlan  # noqa: E402
 from aldis.ofproto import ofproto_v1_3_parser as parser  # noqa: E402
 
@@ -123,6 +127,54 @@ class PacketTest(unittest.TestCase):
         self.assertIsNone(asked.get_protocol(tcp.tcp))
         for length in range(len(whole)):
             list(packet.Packet(whole[:length]))
+
+
+class HttpTest(unittest.TestCase):
+    class Doors(App):
+        def http(self, request):
+            if request.path == "/args":
+                return request.args
+            if request.path == "/body":
+                return request.json()["a"]
+            if request.path == "/bytes":
+                return request.body
+            if request.path == "/made":
+                return Response("a,b", 201, "text/csv")
+
+    def ask(self, path, query="", body=b"", method="GET"):
+        return answer(self.Doors(), method, path, query, "text/plain", body)
+
+    def test_what_a_handler_returns_is_an_answer(self):
+        cases = [
+            (self.ask("/args", "last=10&last=11&all&name=a%20b"), 200, "application/json", b'{"last": "10", "all": "", "name": "a b"}'),
+            (self.ask("/body", body=b'{"a": "b"}', method="POST"), 200, "text/plain", b"b"),
+            (self.ask("/bytes", body=b"\0"), 200, "application/octet-stream", b"\0"),
+            (self.ask("/made"), 201, "text/csv", b"a,b"),
+        ]
+        for said, *expected in cases:
+            self.assertEqual(said, tuple(expected))
+        self.assertEqual(self.ask("/other")[:2], (404, "text/plain"))
+        self.assertEqual(answer(App(), "GET", "/", "", "", b"")[0], 404)
+        with self.assertRaises(ValueError):
+            self.ask("/body", body=b"no json")
+
+
+class HostTest(unittest.TestCase):
+    def test_values_are_bytes_and_go_where_they_are_bound(self):
+        kv.set("a", "é")
+        kv.set("b", bytearray(b"1"))
+        self.assertEqual((kv.get("a"), kv.get("b"), kv.get("c")), ("é".encode(), b"1", None))
+        kv.remove("a")
+        kv.remove("a")
+        self.assertIsNone(kv.get("a"))
+
+    def test_a_snapshot_is_read_or_says_why_there_is_none(self):
+        with self.assertRaises(OSError):
+            network.snapshot("hosts")
+        before = network._call[0]
+        network.bind(lambda name: b'{"items": [{"name": "%s"}], "total": 1}' % name.encode())
+        self.assertEqual(network.snapshot("hosts")["items"], [{"name": "hosts"}])
+        network.bind(before)
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 #![allow(missing_docs, reason = "the bindings are generated from wit/aldis-app.wit")]
 
 use crate::output::Output;
-use crate::{App, handle};
+use crate::{App, HttpRequest, HttpResponse, handle};
 
 wit_bindgen::generate!({
     path: "../../wit",
@@ -40,6 +40,12 @@ impl<A: App> Hosted<A> {
             app.tick(now, &mut self.out);
         }
         self.taken()
+    }
+
+    pub fn http(&mut self, request: &HttpRequest) -> (u16, String, Vec<u8>) {
+        let answer = self.app.as_mut().map(|app| app.http(request));
+        let answer = answer.unwrap_or_else(HttpResponse::not_found);
+        (answer.status, answer.content_type.into_owned(), answer.body)
     }
 
     pub fn stop(&mut self) {

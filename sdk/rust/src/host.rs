@@ -1,6 +1,6 @@
 //! What the controller offers besides events and commands: typed calls.
 
-use crate::guest::aldis::app::{host, kv};
+use crate::guest::aldis::app::{host, kv, network};
 
 /// Writes a line to the log at once; [`crate::Output::info`] writes one when the call returns.
 pub fn log(text: &str) {
@@ -33,4 +33,13 @@ pub fn set_value(key: &str, value: &[u8]) -> Result<(), String> {
 /// Removes a key, if it is there.
 pub fn remove_value(key: &str) {
     kv::remove(key);
+}
+
+/// What the controller knows of the whole network, as REST gives it below `/api/v1/`, in JSON:
+/// `switches`, `hosts`, `links` or `ports`.
+///
+/// # Errors
+/// Why there is none, for example that the manifest does not ask for it (`grants.snapshots`).
+pub fn snapshot(name: &str) -> Result<Vec<u8>, String> {
+    network::snapshot(name)
 }

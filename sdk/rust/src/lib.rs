@@ -34,6 +34,7 @@ pub mod fuzz;
 pub mod guest;
 #[cfg(target_family = "wasm")]
 pub mod host;
+mod http;
 mod mac_table;
 pub mod message;
 mod output;
@@ -41,6 +42,7 @@ mod per_switch;
 mod types;
 
 pub use events::{Datapath, Event, Request, Requests, SwitchPort};
+pub use http::{HttpRequest, HttpResponse};
 pub use mac_table::MacTable;
 pub use output::{Flow, Output};
 pub use per_switch::PerSwitch;
@@ -90,6 +92,14 @@ pub trait App: Sized + 'static {
     /// controller started.
     fn tick(&mut self, now: u64, out: &mut Output) {
         let _ = (now, out);
+    }
+
+    /// A request over HTTP below `/apps/NAME`, where the manifest asks for them (`grants.http`). No
+    /// command can be given here: what is to be sent is kept, and sent by the next event or
+    /// [`App::tick`].
+    fn http(&mut self, request: &HttpRequest) -> HttpResponse {
+        let _ = request;
+        HttpResponse::not_found()
     }
 
     /// It is stopped.
@@ -144,6 +154,17 @@ macro_rules! export {
 
                 fn tick(now: u64) -> ::std::vec::Vec<u8> {
                     APP.with_borrow_mut(|app| app.tick(now))
+                }
+
+                fn http(
+                    method: ::std::string::String,
+                    path: ::std::string::String,
+                    query: ::std::string::String,
+                    content_type: ::std::string::String,
+                    body: ::std::vec::Vec<u8>,
+                ) -> (u16, ::std::string::String, ::std::vec::Vec<u8>) {
+                    let request = $crate::HttpRequest { method, path, query, content_type, body };
+                    APP.with_borrow_mut(|app| app.http(&request))
                 }
 
                 fn stop() {

@@ -7,12 +7,13 @@ use wasmtime::{Engine, Result, StoreContextMut};
 
 use super::InstanceState;
 use super::inert;
-use crate::limits::LINE_LEN_MAX;
+use crate::limits::{LINE_LEN_MAX, SNAPSHOT_BYTES_MAX};
 use crate::lines::Level;
 use crate::package::PackageError;
 
 const HOST: &str = "aldis:app/host@0.1.0";
 const KV: &str = "aldis:app/kv@0.1.0";
+const NETWORK: &str = "aldis:app/network@0.1.0";
 
 /// The functions that a component has to export.
 const EXPORTS: [&str; 4] = ["start", "batch", "tick", "stop"];
@@ -45,6 +46,7 @@ pub(crate) fn link(
         let linked = match name {
             HOST => host(&mut linker),
             KV => kv(&mut linker),
+            NETWORK => network(&mut linker),
             _ if inert::offers(name) => inert::link(engine, &mut linker, name, &instance),
             _ => return Err(not_offered()),
         };
@@ -86,7 +88,26 @@ fn kv(linker: &mut Linker<InstanceState>) -> Result<()> {
     })
 }
 
+fn network(linker: &mut Linker<InstanceState>) -> Result<()> {
+    let mut network = linker.instance(NETWORK)?;
+    network.func_wrap("snapshot", |store: Ctx<'_>, (name,): (String,)| {
+        Ok((store.data().snapshot(&name),))
+    })
+}
+
 impl InstanceState {
+    fn snapshot(&self, name: &str) -> std::result::Result<Vec<u8>, String> {
+        if !self.snapshots.has(name) {
+            let name: String = name.chars().take(64).collect();
+            return Err(format!("{name:?} is not granted: grants.snapshots of the manifest"));
+        }
+        let document = self.network.snapshot(name)?;
+        match document.len() {
+            0..=SNAPSHOT_BYTES_MAX => Ok(document),
+            len => Err(format!("{name}: {len} bytes, and {SNAPSHOT_BYTES_MAX} are the most")),
+        }
+    }
+
     /// What a component writes to its standard output or error: lines of the log.
     pub(super) fn print(&mut self, level: Level, bytes: &[u8]) {
         self.lines.print(level, bytes, LINE_LEN_MAX);

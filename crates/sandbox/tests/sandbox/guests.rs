@@ -23,6 +23,10 @@ pub(crate) struct Guest {
     pub(crate) tick: &'static str,
     /// The body of `stop`.
     pub(crate) stop: &'static str,
+    /// The body of `http`, where it is exported: five pairs of parameters, from `$method` and
+    /// `$method_len` to `$body` and `$body_len`; the result is the length of the answer. The status
+    /// is at byte 2048, and `text/plain` the type.
+    pub(crate) http: Option<&'static str>,
 }
 
 /// Does nothing, and answers nothing.
@@ -33,6 +37,7 @@ pub(crate) const QUIET: Guest = Guest {
     batch: "i32.const 0",
     tick: "i32.const 0",
     stop: "",
+    http: None,
 };
 
 /// Sends the packet of the first request to port 7, and keeps it from the applications that come
@@ -44,8 +49,9 @@ pub(crate) const SENDS: Guest = Guest {
 };
 
 impl Guest {
-    fn text(&self) -> String {
-        let Guest { component, module, start, batch, tick, stop } = self;
+    pub(crate) fn text(&self) -> String {
+        let Guest { component, module, start, batch, tick, stop, http } = self;
+        let (http_module, http_export) = http.map_or_else(Default::default, answering);
         format!(
             r#"(component {component}
   (core module $m
@@ -65,7 +71,8 @@ impl Guest {
     (func $tick (param i64) (result i32) {tick})
     (func (export "tick") (param i64) (result i32) (call $answer (call $tick (local.get 0))))
     (func (export "stop") {stop})
-    {module})
+    {module}
+    {http_module})
   (core instance $i (instantiate $m))
   (alias core export $i "memory" (core memory $memory))
   (alias core export $i "realloc" (core func $realloc))
@@ -75,7 +82,8 @@ impl Guest {
     (canon lift (core func $i "batch") (memory $memory) (realloc (core func $realloc))))
   (func (export "tick") (param "now" u64) (result (list u8))
     (canon lift (core func $i "tick") (memory $memory) (realloc (core func $realloc))))
-  (func (export "stop") (canon lift (core func $i "stop"))))"#
+  (func (export "stop") (canon lift (core func $i "stop")))
+  {http_export})"#
         )
     }
 
@@ -106,6 +114,33 @@ impl Guest {
         app.start().expect("it starts");
         app
     }
+}
+
+/// The declarations of a call `http` with this body, in the core module and in the component. Its
+/// parameters lie one behind the other.
+fn answering(body: &str) -> (String, &'static str) {
+    let names = ["method", "path", "query", "type", "body"];
+    let params: String = names.iter().map(|name| format!("${name} i32 ${name}_len i32 ")).collect();
+    let params = params.split_inclusive(" i32 ").map(|one| format!("(param {})", one.trim()));
+    let params: String = params.collect();
+    let module = format!(
+        r#"(global $top (mut i32) (i32.const 8192))
+    (data (i32.const 2048) "\c8\00\00\00\b8\0b\00\00\0a\00\00\00\00\00\01\00")
+    (data (i32.const 3000) "text/plain")
+    (func (export "place") (param i32 i32 i32 i32) (result i32)
+      (global.set $top (i32.add (global.get $top) (local.get 3)))
+      (i32.sub (global.get $top) (local.get 3)))
+    (func (export "http") {params} (result i32) (local $i i32)
+      (global.set $top (i32.const 8192))
+      (i32.store (i32.const 2064) (block (result i32) {body}))
+      i32.const 2048)"#
+    );
+    let export = r#"(alias core export $i "place" (core func $place))
+  (func (export "http") (param "method" string) (param "path" string) (param "query" string)
+      (param "content-type" string) (param "body" (list u8))
+      (result (tuple u16 string (list u8)))
+    (canon lift (core func $i "http") (memory $memory) (realloc (core func $place))))"#;
+    (module, export)
 }
 
 /// The package of a component, with these lines of the manifest besides the least. It is handed

@@ -5,6 +5,7 @@ mod capabilities;
 mod failures;
 mod guests;
 mod hostile;
+mod http;
 mod lifecycle;
 mod network;
 mod python_sdk;

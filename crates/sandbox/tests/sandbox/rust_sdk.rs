@@ -5,7 +5,11 @@ use std::process::Command;
 use std::sync::Arc;
 
 use aldis_control::app::Event;
-use aldis_sandbox::{AppSettings, AppState, Application, Compiled, Package, Runtime, Trust, pack};
+use aldis_sandbox::limits::SNAPSHOT_BYTES_MAX;
+use aldis_sandbox::{
+    AppSettings, AppState, Application, Compiled, HttpRequest, NetworkSnapshots, Package, Runtime,
+    Trust, pack,
+};
 use aldis_wire::msg::{Field, Message, PortNo};
 
 use crate::network::{Network, frame, ports, wait};
@@ -137,6 +141,64 @@ fn an_application_has_a_log_a_clock_and_a_space_that_survives_it() {
     assert!(lines[0].starts_with(&begins(0)) && lines[0].ends_with("ns after the controller"));
     assert!(lines.iter().any(|line| line.starts_with(&begins(3))), "{lines:?}");
     assert_eq!(lines.last().map(String::as_str), Some("ends at 4 packets"));
+}
+
+/// A network of one switch.
+struct SmallNetwork;
+
+impl NetworkSnapshots for SmallNetwork {
+    fn snapshot(&self, name: &str) -> Result<Vec<u8>, String> {
+        assert_eq!(name, "switches", "another one is not granted");
+        Ok(br#"{"items":[{"dpid":"1"}],"total":1}"#.to_vec())
+    }
+}
+
+/// One whose lists are a byte too long.
+struct LongNetwork;
+
+impl NetworkSnapshots for LongNetwork {
+    fn snapshot(&self, _: &str) -> Result<Vec<u8>, String> {
+        Ok(vec![b' '; SNAPSHOT_BYTES_MAX + 1])
+    }
+}
+
+#[test]
+fn an_application_answers_requests_and_reads_the_network_as_it_is_granted() {
+    let runtime = Runtime::from_now().unwrap();
+    let sdk = root().join("sdk/rust");
+    let component = std::fs::read(build(&sdk, "packet-count", &["--locked"])).unwrap();
+    let manifest = text(sdk.join("examples/packet-count/manifest.toml"));
+    let installed = |manifest: &str, network: Option<Arc<dyn NetworkSnapshots>>| {
+        let packed = pack(manifest.as_bytes(), &component, &[], None).unwrap();
+        let package = Arc::new(Package::read(&packed, &Trust::Anyone).unwrap());
+        let compiled = Compiled::load(&runtime, package, None).unwrap();
+        let settings = AppSettings { network, ..AppSettings::default() };
+        let app = Application::install(&runtime, compiled, settings).unwrap();
+        app.start().unwrap();
+        app
+    };
+    let app = installed(&manifest, Some(Arc::new(SmallNetwork)));
+    let ask = |app: &Application, method: &str, path: &str| {
+        let (method, path) = (method.to_owned(), path.to_owned());
+        let answer = app.http(HttpRequest { method, path, ..HttpRequest::default() }).unwrap();
+        (answer.status, String::from_utf8(answer.body).unwrap())
+    };
+    Network::new(&app, 1).batch(&[(0, 1, &frame(2, 1)), (0, 1, &frame(2, 3))]);
+    let counts = |packets, senders| format!("{{\"packets\":{packets},\"senders\":{senders}}}");
+    assert_eq!(ask(&app, "GET", "/counts"), (200, counts(2, 2)));
+    assert_eq!(ask(&app, "POST", "/forget"), (200, "forgotten\n".to_owned()));
+    assert_eq!(ask(&app, "GET", "/counts"), (200, counts(0, 0)));
+    assert_eq!(ask(&app, "GET", "/other").0, 404);
+    assert_eq!(ask(&app, "GET", "/switches").1, r#"{"items":[{"dpid":"1"}],"total":1}"#);
+    // What is not granted, not there, or too long is an error with its reason.
+    for (manifest, network, words) in [
+        (manifest.replace("\"switches\"", ""), Some(Arc::new(SmallNetwork) as _), "not granted"),
+        (manifest.clone(), None, "publishes no switches"),
+        (manifest.clone(), Some(Arc::new(LongNetwork) as _), "1048576 are the most"),
+    ] {
+        let (status, said) = ask(&installed(&manifest, network), "GET", "/switches");
+        assert!(status == 503 && said.contains(words), "{said}");
+    }
 }
 
 #[test]

@@ -17,6 +17,12 @@ class App:
     def tick(self, now):
         """The interval of the manifest (`tick-ms`) is over. `now` is in nanoseconds."""
 
+    def http(self, request):
+        """A request over HTTP below `/apps/NAME`, where the manifest asks for them
+        (`grants.http`). The answer is text, bytes, or what becomes JSON; an `aldis.http.Response`
+        where it has a status or a type of its own; None where there is nothing at the path.
+        """
+
     def stop(self):
         """The application is stopped."""
 

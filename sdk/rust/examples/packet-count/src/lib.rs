@@ -1,9 +1,10 @@
 //! Counts packets, and by how many senders they are; the sum is kept over restarts. It shows what
-//! an application has of its host besides events and commands.
+//! an application has of its host besides events and commands: a log, a clock, a key–value space,
+//! routes over HTTP, a page in `pages/`, and what is known of the whole network.
 
 use std::collections::HashSet;
 
-use aldis_app::{App, MacAddr, Next, Output, Request, host};
+use aldis_app::{App, HttpRequest, HttpResponse, MacAddr, Next, Output, Request, host};
 
 /// Senders that are told apart.
 const SENDERS_MAX: usize = 10_000;
@@ -39,6 +40,26 @@ impl App for PacketCount {
         out.count(0, self.packets);
         out.count(1, self.senders.len() as u64);
         Next::Continue
+    }
+
+    fn http(&mut self, request: &HttpRequest) -> HttpResponse {
+        match (request.method.as_str(), request.path.as_str()) {
+            ("GET", "/counts") => {
+                let (packets, senders) = (self.packets, self.senders.len());
+                HttpResponse::json(format!("{{\"packets\":{packets},\"senders\":{senders}}}"))
+            }
+            ("GET", "/switches") => match host::snapshot("switches") {
+                Ok(json) => HttpResponse::json(String::from_utf8_lossy(&json)),
+                Err(reason) => HttpResponse::text(reason).with_status(503),
+            },
+            ("POST", "/forget") => {
+                self.packets = 0;
+                self.senders.clear();
+                host::remove_value(SUM);
+                HttpResponse::text("forgotten\n")
+            }
+            _ => HttpResponse::not_found(),
+        }
     }
 
     fn stop(&mut self) {
