@@ -1,5 +1,6 @@
 //! `aldis run --http` as scripts, browsers and strangers meet it, with emulated switches behind it.
 
+mod app_routes;
 mod ask;
 mod floodlight;
 mod flows;

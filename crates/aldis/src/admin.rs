@@ -5,6 +5,8 @@
 #[cfg(feature = "http")]
 mod config_store;
 
+#[cfg(feature = "sandbox")]
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
@@ -15,6 +17,8 @@ use aldis_apps::static_flows::{DesiredStaticFlows, StaticFlows};
 use aldis_control::App;
 use aldis_control::world::Part;
 use aldis_engine::Handle;
+#[cfg(feature = "sandbox")]
+use aldis_wire::DatapathId;
 use tracing::warn;
 
 use crate::config::Config;
@@ -94,6 +98,12 @@ impl Admin {
         self.tell_flows(&persisted);
         self.tell_rules(&persisted);
         Ok(changes)
+    }
+
+    /// The names of the switches; nothing while something is written to disk.
+    #[cfg(feature = "sandbox")]
+    pub(crate) fn names_at_once(&self) -> Option<BTreeMap<DatapathId, String>> {
+        self.persisted.try_lock().ok().map(|persisted| persisted.names().clone())
     }
 
     fn persisted(&self) -> MutexGuard<'_, Persisted> {

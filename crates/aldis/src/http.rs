@@ -18,6 +18,8 @@ use aldis_control::switch::Seen;
 use aldis_control::{Time, World};
 use aldis_engine::{Engine, Handle, LifecycleError};
 #[cfg(feature = "sandbox")]
+use aldis_http::api::app_routes::{AppAnswer, AppRequest, NotAnswered};
+#[cfg(feature = "sandbox")]
 use aldis_http::api::apps::AppLine;
 use aldis_http::api::apps::{Apps, NotChanged};
 use aldis_http::api::weights::Design;
@@ -320,6 +322,21 @@ impl Controller for EngineView {
             text: line.text,
         };
         Some(self.installed.lines(name)?.into_iter().map(line).collect())
+    }
+
+    #[cfg(feature = "sandbox")]
+    fn ask_app(&self, name: &str, request: AppRequest) -> Result<AppAnswer, NotAnswered> {
+        self.installed.ask(name, request)
+    }
+
+    #[cfg(feature = "sandbox")]
+    fn app_pages(&self, name: &str) -> Result<Option<String>, NotAnswered> {
+        self.installed.pages(name)
+    }
+
+    #[cfg(feature = "sandbox")]
+    fn app_page(&self, name: &str, digest: &str, path: &str) -> Option<Option<Vec<u8>>> {
+        self.installed.page(name, digest, path)
     }
 
     fn order_apps(&self, event: &str, apps: Vec<String>) -> Result<(), NotChanged> {

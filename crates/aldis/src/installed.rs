@@ -7,10 +7,12 @@
 //!
 //! What fails on the way leaves nothing behind. None of it runs on a worker.
 
+mod asked;
 mod candidate;
 mod flows;
 mod folder;
 mod keeper;
+mod network;
 mod space;
 mod watch;
 
@@ -22,14 +24,16 @@ use aldis_control::EventKind;
 use aldis_control::pipeline::AppEntry;
 use aldis_engine::{Handle, LifecycleError};
 use aldis_sandbox::{
-    AppSettings, AppState, Application, Compiled, KeyValue, Line, Package, Runtime, ShadowStatus,
-    Trust,
+    AppSettings, AppState, Application, Compiled, KeyValue, Line, NetworkSnapshots, Package,
+    Runtime, ShadowStatus, Trust,
 };
 use tracing::{info, warn};
 
+use crate::admin::Admin;
 use crate::app_registry::ANSWERERS;
 use candidate::Candidate;
 use folder::Folder;
+use network::PublishedNetwork;
 use space::Space;
 
 /// The applications that were installed from packages.
@@ -39,6 +43,7 @@ pub(crate) struct InstalledApps {
     folder: Option<Folder>,
     trust: Trust,
     tables: aldis_control::Tables,
+    network: Arc<dyn NetworkSnapshots>,
     /// By name. Held while one is installed, replaced or removed: one at a time.
     apps: Mutex<BTreeMap<&'static str, Installed>>,
 }
@@ -64,6 +69,8 @@ pub(crate) struct AboutInstalled {
     pub(crate) says: String,
     /// The version of its package.
     pub(crate) version: String,
+    /// Where its page is, from the root of the server on.
+    pub(crate) page: Option<String>,
     /// The kinds of events that it starts on.
     pub(crate) starts: &'static [EventKind],
     /// What its sandbox is doing.
@@ -99,13 +106,15 @@ impl InstalledApps {
         folder: Option<PathBuf>,
         trust: Trust,
         tables: aldis_control::Tables,
+        admin: Arc<Admin>,
     ) -> Result<Arc<InstalledApps>, String> {
         let clock = engine.clone();
         let runtime = Runtime::new(move || clock.now());
         let runtime = runtime.map_err(|why| format!("cannot make sandboxes: {why}"))?;
         let folder = folder.map(Folder::new);
+        let network = Arc::new(PublishedNetwork::new(engine.clone(), admin));
         let apps = Mutex::default();
-        let installed = InstalledApps { engine, runtime, folder, trust, tables, apps };
+        let installed = InstalledApps { engine, runtime, folder, trust, tables, network, apps };
         let installed = Arc::new(installed);
         installed.install_kept();
         keeper::begin(&installed)?;
@@ -333,6 +342,7 @@ impl InstalledApps {
             let about = AboutInstalled {
                 says: manifest.description.clone(),
                 version: manifest.version.clone(),
+                page: asked::page_path(&installed.application),
                 starts: starts(&installed.application),
                 state: status.state,
                 own,
@@ -367,7 +377,9 @@ impl InstalledApps {
         let cache = self.folder.as_ref().map(Folder::code);
         let compiled = Compiled::load(&self.runtime, package, cache.as_deref()).map_err(refused)?;
         let kv: Arc<dyn KeyValue> = space.clone();
-        let settings = AppSettings { tables: self.tables, kv: Some(kv), ..AppSettings::default() };
+        let network = Some(Arc::clone(&self.network));
+        let (tables, kv) = (self.tables, Some(kv));
+        let settings = AppSettings { tables, kv, network, ..AppSettings::default() };
         let application = Application::install(&self.runtime, compiled, settings);
         Ok((application.map_err(refused)?, space))
     }

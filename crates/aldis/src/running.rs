@@ -80,14 +80,15 @@ pub(crate) fn start(
     let mut engine_config = config.engine();
     configure.iter().for_each(|change| change(&mut engine_config));
     let engine = Engine::start_secure(&engine_config, secure.as_ref(), app_set, event_sink)?;
-    #[cfg(feature = "sandbox")]
-    let installed = {
-        let trust = config.trust().map_err(Refused::Usage)?;
-        let (folder, tables) = (config.app_folder.clone(), config.tables());
-        InstalledApps::start(engine.handle(), folder, trust, tables)?
-    };
     let settings = Arc::new(Settings::new(config, engine.handle()));
     let admin = Arc::new(Admin::new(origin, Arc::clone(&settings), persisted, engine.handle()));
+    #[cfg(feature = "sandbox")]
+    let installed = {
+        let config = settings.now();
+        let trust = config.trust().map_err(Refused::Usage)?;
+        let (folder, tables) = (config.app_folder.clone(), config.tables());
+        InstalledApps::start(engine.handle(), folder, trust, tables, Arc::clone(&admin))?
+    };
     #[cfg(feature = "http")]
     let http = serving.start(
         &engine,

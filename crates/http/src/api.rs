@@ -2,6 +2,7 @@
 //! ours that ask read the same types.
 
 pub mod acl;
+pub mod app_routes;
 pub mod apps;
 pub mod events;
 mod flow;

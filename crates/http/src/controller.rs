@@ -16,6 +16,7 @@ use aldis_control::{Time, World};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{Message, PortStats};
 
+use crate::api::app_routes::{AppAnswer, AppRequest, NotAnswered};
 use crate::api::apps::{AppLine, Apps, NotChanged};
 use crate::api::weights::Design;
 
@@ -115,6 +116,32 @@ pub trait Controller: Send + Sync + 'static {
     /// The newest lines that an installed application wrote; nothing where none of this name is.
     fn app_log(&self, name: &str) -> Option<Vec<AppLine>> {
         let _ = name;
+        None
+    }
+
+    /// Has an installed application answer a request; returns after a second or two at the worst.
+    ///
+    /// # Errors
+    /// Why there is no answer of its own.
+    fn ask_app(&self, name: &str, request: AppRequest) -> Result<AppAnswer, NotAnswered> {
+        let _ = request;
+        self.app_pages(name).and(Err(NotAnswered::NoRoutes(NO_SANDBOX.into())))
+    }
+
+    /// The digest of the package of an installed application, where it has an `index.html`.
+    ///
+    /// # Errors
+    /// No application of this name was installed.
+    fn app_pages(&self, name: &str) -> Result<Option<String>, NotAnswered> {
+        let why = format!("no application {name:?} was installed from a package");
+        Err(NotAnswered::Unknown(why))
+    }
+
+    /// A file of the pages of an installed application whose package has this digest: nothing where
+    /// there is no such application or it has no pages, and nothing in it where there is no such
+    /// file.
+    fn app_page(&self, name: &str, digest: &str, path: &str) -> Option<Option<Vec<u8>>> {
+        let _ = (name, digest, path);
         None
     }
 

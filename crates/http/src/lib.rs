@@ -17,11 +17,12 @@
 //! 4. `auth` — authentication: the key of a request, its role and its rate ([`access`]);
 //! 5. [`extract`], [`problem`] — the parts of a request, and errors in plain words;
 //! 6. [`api`] — the resources, one a file, `metrics` beside them, and [`openapi`], which describes
-//!    all of them, for people in `docs`;
+//!    all of them, for people in `docs`; `app_pages`, the pages that applications bring along;
 //! 7. `compat` — the interfaces of Ryu and Floodlight, for scripts that were written for those;
 //! 8. [`desired`] — the desired state: what an operator set and finds again;
 //! 9. [`events`] — the newest events, for their followers;
-//! 10. `ui`, a feature — the web interface, built in `web/`.
+//! 10. [`snapshots`] — the lists of the network, whole, for applications in their sandbox;
+//! 11. `ui`, a feature — the web interface, built in `web/`.
 //!
 //! Deliberately absent: files. No request can name one.
 
@@ -29,6 +30,7 @@
 
 pub mod access;
 pub mod api;
+mod app_pages;
 mod auth;
 mod compat;
 mod connection_limit;
@@ -48,6 +50,7 @@ pub mod problem;
 mod response_limits;
 mod routes;
 pub mod server;
+pub mod snapshots;
 mod timestamp;
 #[cfg(feature = "ui")]
 mod ui;

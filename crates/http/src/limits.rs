@@ -29,6 +29,12 @@ pub const CHANGES_BODY_MAX: usize = 4 * 1024 * 1024;
 /// Bytes of the package of an application: twice an interpreter of Python with its library.
 pub const PACKAGE_MAX: usize = 64 * 1024 * 1024;
 
+/// Bytes of the body of a request to an application, which its sandbox copies.
+pub const APP_BODY_MAX: usize = 64 * 1024;
+
+/// Bytes of the path of such a request, and of its query.
+pub const APP_PATH_MAX: usize = 2048;
+
 /// Changes of flows in one request: a hundred for each of a hundred switches.
 pub const CHANGES_MAX: usize = 10_000;
 

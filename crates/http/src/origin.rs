@@ -18,6 +18,7 @@ use axum::http::{Method, StatusCode, Uri};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 
+use crate::app_pages;
 use crate::auth::ClientAddress;
 use crate::problem::Problem;
 
@@ -45,7 +46,11 @@ fn judge(encrypted: bool, method: &Method, uri: &Uri, headers: &HeaderMap) -> Re
     }
     let mut origins = headers.get_all(ORIGIN).iter();
     let scheme = if encrypted { "https://" } else { "http://" };
-    if !origins.all(|origin| origin.to_str().is_ok_and(|origin| is_same(origin, scheme, host))) {
+    // The page of an application has no origin, and its parts are asked for without one.
+    let is_page = method.is_safe() && app_pages::is_page(uri.path());
+    if !is_page
+        && !origins.all(|origin| origin.to_str().is_ok_and(|origin| is_same(origin, scheme, host)))
+    {
         return Err(foreign("a page of another origin"));
     }
     let mut sites = headers.get_all(SEC_FETCH_SITE).iter();
@@ -166,6 +171,11 @@ mod tests {
             assert_eq!(judged(method, "/", &[host, ("sec-fetch-site", site)]), expected, "{site}");
         }
         assert_eq!(judged(Method::POST, "/", &[host]), None, "a script says no origin");
+        let page = "/apps/a/@pages/0/b.js";
+        let null = [host, ("origin", "null")];
+        assert_eq!(judged(Method::GET, page, &null), None, "a part of a page without an origin");
+        assert_eq!(judged(Method::POST, page, &null), Some(403));
+        assert_eq!(judged(Method::GET, "/apps/a/b", &null), Some(403));
         let socket = [host, ("upgrade", "websocket"), ("sec-fetch-site", "cross-site")];
         assert_eq!(judged(Method::GET, "/", &socket), Some(403), "a WebSocket");
     }

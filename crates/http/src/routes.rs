@@ -21,10 +21,10 @@ use crate::controller::Controller;
 use crate::desired::ConfigStore;
 use crate::events::EventLog;
 use crate::extract::BodyMax;
-use crate::limits::{BODY_MAX, CHANGES_BODY_MAX, PACKAGE_MAX};
+use crate::limits::{APP_BODY_MAX, BODY_MAX, CHANGES_BODY_MAX, PACKAGE_MAX};
 use crate::problem::{no_such_method, no_such_resource};
 use crate::timestamp::Calendar;
-use crate::{api, auth, docs, etag, memory, metrics, openapi, origin, response_limits};
+use crate::{api, app_pages, auth, docs, etag, memory, metrics, openapi, origin, response_limits};
 
 /// What every resource is made from.
 pub(crate) struct Shared {
@@ -134,6 +134,12 @@ impl RouteTable {
             .get("/api/v1/switches/{dpid}/ports/stats", api::inventory::ports)
             .get("/api/v1/switches/{dpid}/queues", api::inventory::queues)
             .get("/api/v1/switches/{dpid}/tables", api::inventory::tables)
+            .get("/apps/{name}", api::app_routes::home_redirect)
+            .get("/apps/{name}/", api::app_routes::home)
+            .below_apps("get", routing::get(api::app_routes::get))
+            .below_apps("post", routing::post(api::app_routes::post))
+            .below_apps("put", routing::put(api::app_routes::put))
+            .below_apps("delete", routing::delete(api::app_routes::delete))
             .get("/metrics", metrics::show)
             .get(openapi::PATH, openapi::show)
     }
@@ -160,6 +166,16 @@ impl RouteTable {
     ) -> RouteTable {
         let by: MethodRouter<_> = by.layer(DefaultBodyLimit::max(PACKAGE_MAX));
         self.on(method, path, by.layer(Extension(BodyMax(PACKAGE_MAX))))
+    }
+
+    /// A route that an application answers, however many parts its path has.
+    fn below_apps(mut self, method: &'static str, by: MethodRouter<Arc<Shared>>) -> RouteTable {
+        let path = "/apps/{name}/{path}";
+        self.known.insert((method, path));
+        let by: MethodRouter<_> = by.layer(DefaultBodyLimit::max(APP_BODY_MAX));
+        let by = by.layer(Extension(BodyMax(APP_BODY_MAX)));
+        let by = by.layer(from_fn_with_state(AccessRole::needed(method, path), auth::require));
+        RouteTable { router: self.router.route("/apps/{name}/{*path}", by), ..self }
     }
 
     fn delete<H: Handler<T, Arc<Shared>>, T: 'static>(
@@ -249,6 +265,7 @@ impl RouteTable {
             .layer(from_fn(etag::etag))
             .layer(from_fn_with_state(Arc::clone(&shared), memory::check))
             .layer(from_fn_with_state(Arc::new(authenticator), auth::authenticate));
+        let page = page.merge(app_pages::routes(&shared));
         #[cfg(feature = "ui")]
         let page = page.merge(crate::ui::routes());
         page.layer(from_fn(origin::check))

@@ -18,10 +18,11 @@ use sha2::{Digest, Sha256};
 
 use crate::etag;
 
-/// Scripts, styles and data of this server alone, in no frame, with no form that is sent anywhere.
+/// Scripts, styles, data and frames of this server alone, itself in no frame, with no form that is
+/// sent anywhere. A frame holds the page of an application (`app_pages`).
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; \
-                      connect-src 'self'; img-src 'self' data:; base-uri 'none'; \
-                      form-action 'none'; frame-ancestors 'none'";
+                      connect-src 'self'; img-src 'self' data:; frame-src 'self'; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 /// A window that another page opened, or that this one opens, cannot reach the other.
 const OPENER_POLICY: (HeaderName, HeaderValue) = (

@@ -59,6 +59,15 @@ pub struct App {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(test, schema(example = "1.2.0"))]
     pub version: Option<String>,
+    /// Where its page is, from the root of this server on, where its package brings one
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        test,
+        schema(
+            example = "apps/port-knocking/@pages/5feceb66ffc86f38d952786c6d696c79c2dbc239dd4e91b46729d73a27fb57e9/"
+        )
+    )]
+    pub page: Option<String>,
     /// The version that runs in its shadow, where one does
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub candidate: Option<Candidate>,

@@ -13,7 +13,8 @@ use utoipa::{IntoParams, ToSchema};
 use super::Page;
 use crate::extract::{Dpid, Query};
 use crate::problem::Problem;
-use crate::routes::{Ctx, Shared};
+use crate::routes::Ctx;
+use crate::timestamp::Calendar;
 
 /// A host.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -84,7 +85,8 @@ pub(crate) async fn list(
     let mut hosts: Vec<_> = hosts.into_iter().filter(|host| wanted.lets(host)).collect();
     hosts.sort_unstable_by_key(place);
     let cursor = filter.cursor.as_deref().map(HostCursor::read).transpose()?;
-    let page = Page::cut(&hosts, filter.limit, cursor, place, |host| Host::new(&shared, host));
+    let page =
+        Page::cut(&hosts, filter.limit, cursor, place, |host| Host::new(&shared.calendar, host));
     page.map(Json)
 }
 
@@ -161,7 +163,7 @@ impl HostCursor {
 }
 
 impl Host {
-    fn new(shared: &Shared, host: &hosts::Host) -> Host {
+    pub(crate) fn new(calendar: &Calendar, host: &hosts::Host) -> Host {
         Host {
             mac: host.mac().to_string(),
             vlan: host.id().vlan,
@@ -169,8 +171,8 @@ impl Host {
             dpid: host.at().dpid.to_string(),
             port: host.at().port.0,
             attached: !host.is_nowhere(),
-            first_seen: shared.calendar.date(host.first_seen()),
-            last_seen: shared.calendar.date(host.last_seen()),
+            first_seen: calendar.date(host.first_seen()),
+            last_seen: calendar.date(host.last_seen()),
             router: host.is_router(),
         }
     }

@@ -13,7 +13,8 @@ use utoipa::{IntoParams, ToSchema};
 use super::Page;
 use crate::extract::{Dpid, Query};
 use crate::problem::Problem;
-use crate::routes::{Ctx, Shared};
+use crate::routes::Ctx;
+use crate::timestamp::Calendar;
 
 /// A link between two switches.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -98,7 +99,8 @@ pub(crate) async fn list(
     let mut links: Vec<_> = links.into_iter().filter(lets).collect();
     links.sort_unstable_by_key(place);
     let cursor = filter.cursor.as_deref().map(LinkCursor::read).transpose()?;
-    let page = Page::cut(&links, filter.limit, cursor, place, |link| Link::new(&shared, link));
+    let page =
+        Page::cut(&links, filter.limit, cursor, place, |link| Link::new(&shared.calendar, link));
     page.map(Json)
 }
 
@@ -136,14 +138,14 @@ fn end(dpid: &str, port: &str) -> Option<SwitchPort> {
 }
 
 impl Link {
-    fn new(shared: &Shared, link: &MapLink) -> Link {
+    pub(crate) fn new(calendar: &Calendar, link: &MapLink) -> Link {
         let end = |at: SwitchPort| LinkEnd { dpid: at.dpid.to_string(), port: at.port.0 };
         let [a, b] = link.ends.ports().map(end);
         Link {
             a,
             b,
             state: link.state,
-            since: shared.calendar.date(link.since),
+            since: calendar.date(link.since),
             cable: link.cable,
             slow: link.slow,
             latency_us: link.latency_us,

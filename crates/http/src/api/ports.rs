@@ -163,7 +163,7 @@ impl Port {
         }
     }
 
-    fn counted(seen: &Seen, port: &msg::Port) -> Port {
+    pub(crate) fn counted(seen: &Seen, port: &msg::Port) -> Port {
         let shed = seen.counted.shed_ports.ports();
         let shed = shed.iter().find(|(number, _)| *number == port.number.0);
         Port {

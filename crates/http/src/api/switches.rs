@@ -15,7 +15,8 @@ use super::Page;
 use super::version::number;
 use crate::extract::{Dpid, Query};
 use crate::problem::Problem;
-use crate::routes::{Ctx, Shared};
+use crate::routes::Ctx;
+use crate::timestamp::Calendar;
 
 /// A switch that is connected.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -143,7 +144,7 @@ pub(crate) async fn list(
     let cursor = filter.cursor.as_deref().map(cursor).transpose()?;
     let dpid = |seen: &Seen| seen.switch.info.dpid;
     let names = shared.config_store.names();
-    let show = |seen: &Seen| Switch::new(&shared, &names, seen);
+    let show = |seen: &Seen| Switch::new(&shared.calendar, &names, seen);
     Page::cut(&switches, filter.limit, cursor, dpid, show).map(Json)
 }
 
@@ -157,7 +158,7 @@ pub(crate) async fn list(
 )))]
 pub(crate) async fn show(State(shared): Ctx, Dpid(dpid): Dpid) -> Result<Json<Switch>, Problem> {
     let seen = shared.controller.switch(dpid).ok_or_else(|| not_connected(dpid))?;
-    Ok(Json(Switch::new(&shared, &shared.config_store.names(), &seen)))
+    Ok(Json(Switch::new(&shared.calendar, &shared.config_store.names(), &seen)))
 }
 
 /// Nothing is known of this switch now.
@@ -184,7 +185,11 @@ impl Standing {
 }
 
 impl Switch {
-    fn new(shared: &Shared, names: &BTreeMap<DatapathId, String>, seen: &Seen) -> Switch {
+    pub(crate) fn new(
+        calendar: &Calendar,
+        names: &BTreeMap<DatapathId, String>,
+        seen: &Seen,
+    ) -> Switch {
         let info = &seen.switch.info;
         Switch {
             dpid: info.dpid.to_string(),
@@ -192,7 +197,7 @@ impl Switch {
             address: seen.peer.to_string(),
             version: number(info.version),
             state: Standing::of(seen),
-            up_since: shared.calendar.date(seen.up_since),
+            up_since: calendar.date(seen.up_since),
             ports: seen.ports().len(),
             ports_up: seen.ports().iter().filter(|port| port.is_up()).count(),
             tables: info.tables,
