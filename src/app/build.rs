@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 
-use aldis_sandbox::{Manifest, pack};
+use aldis_sandbox::{Manifest, Page, pack};
 use serde_json::Value;
 
 use crate::failure::CommandFailure;
@@ -16,7 +16,8 @@ const TARGET: &str = "wasm32-wasip2";
 #[derive(clap::Args)]
 pub(crate) struct Args {
     /// The application: a folder with a manifest.toml and a crate of Rust, or an app.py; or a
-    /// module of Python, with a manifest of the same name, as knock.py and knock.toml
+    /// module of Python, with a manifest of the same name, as knock.py and knock.toml. A folder
+    /// "pages" beside the manifest goes into the package too
     #[arg(value_name = "FOLDER|FILE.py", default_value = ".")]
     source: PathBuf,
     /// Write the package to this file [default: NAME.app here]
@@ -39,7 +40,8 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CommandFailure> {
     let manifest = manifest.map_err(|why| CommandFailure::Usage(format!("{shown}: {why}")))?;
     let key = args.key.as_deref().map(read).transpose()?;
     let component = source.component()?;
-    let package = pack(&text, &component, &[], key.as_deref());
+    let pages = source.pages()?;
+    let package = pack(&text, &component, &pages, key.as_deref());
     let package = package.map_err(|why| format!("{}: {why}", args.source.display()))?;
     let usual = || PathBuf::from(format!("{}.app", manifest.name));
     let output = args.output.clone().unwrap_or_else(usual);
@@ -101,6 +103,18 @@ impl Source {
         }
     }
 
+    /// The pages for browsers: the files below `pages`, beside the manifest. Hidden ones are left
+    /// out.
+    fn pages(&self) -> Result<Vec<Page>, CommandFailure> {
+        let root = self.manifest.with_file_name("pages");
+        let mut pages = vec![];
+        if root.is_dir() {
+            add_pages(&root, "", &mut pages)?;
+        }
+        pages.sort_by(|one: &Page, other| one.path.cmp(&other.path));
+        Ok(pages)
+    }
+
     /// Compiles it.
     fn component(&self) -> Result<Vec<u8>, CommandFailure> {
         match &self.code {
@@ -108,6 +122,27 @@ impl Source {
             Code::Python(module) => compile_python(module),
         }
     }
+}
+
+/// Adds the files of a folder of pages, whose path is `below`.
+fn add_pages(folder: &Path, below: &str, pages: &mut Vec<Page>) -> Result<(), CommandFailure> {
+    let wrong = |why: String| CommandFailure::from(format!("{}: {why}", folder.display()));
+    for entry in std::fs::read_dir(folder).map_err(|error| wrong(error.to_string()))? {
+        let entry = entry.map_err(|error| wrong(error.to_string()))?;
+        let Some(name) = entry.file_name().to_str().map(str::to_owned) else {
+            return Err(wrong("a name that is no UTF-8".to_owned()));
+        };
+        let kind = entry.file_type().map_err(|error| wrong(error.to_string()))?;
+        let path = format!("{below}{name}");
+        match name.starts_with('.') {
+            true => {}
+            false if kind.is_dir() => add_pages(&entry.path(), &format!("{path}/"), pages)?,
+            // A link could lead out of the folder.
+            false if kind.is_file() => pages.push(Page { path, bytes: read(&entry.path())? }),
+            false => return Err(wrong(format!("{name} is neither a file nor a folder"))),
+        }
+    }
+    Ok(())
 }
 
 /// Compiles a module of Python, with the package `aldis` of the Python that is first in the path.
@@ -174,6 +209,23 @@ mod tests {
         assert!(refused.sentence().contains("no Cargo.toml and no app.py"), "{refused:?}");
         let python = Source::of(Path::new("sdk/python/examples/learning_switch.py")).unwrap();
         assert!(python.manifest.ends_with("learning_switch.toml"), "{python:?}");
+    }
+
+    #[test]
+    fn the_pages_beside_a_manifest_are_found_and_hidden_ones_are_not() {
+        let folder = std::env::temp_dir().join(format!("aldis-pages-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("pages/parts")).unwrap();
+        for name in ["pages/index.html", "pages/parts/a.js", "pages/.swp", "beside.html"] {
+            std::fs::write(folder.join(name), name).unwrap();
+        }
+        let code = Code::Rust(folder.clone());
+        let source = Source { manifest: folder.join("manifest.toml"), code };
+        let found: Vec<_> = source.pages().unwrap().into_iter().map(|page| page.path).collect();
+        assert_eq!(found, ["index.html", "parts/a.js"]);
+        std::os::unix::fs::symlink("/etc/hostname", folder.join("pages/name")).unwrap();
+        assert!(source.pages().unwrap_err().sentence().contains("name is neither a file"));
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert!(source.pages().unwrap().is_empty());
     }
 
     #[test]
