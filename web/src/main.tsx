@@ -17,6 +17,7 @@ import { SwitchPage } from './pages/switch';
 import { Hosts } from './pages/hosts';
 import { Performance } from './pages/performance';
 import { Applications } from './pages/apps';
+import { AppPage } from './pages/app-page';
 import { StaticFlows } from './pages/static-flows';
 import { Acl } from './pages/acl';
 import { Events } from './pages/events';
@@ -34,7 +35,7 @@ function View() {
     case 'performance':
       return <Performance />;
     case 'apps':
-      return <Applications />;
+      return of === '' ? <Applications /> : <AppPage key={of} name={of} />;
     case 'static-flows':
       return <StaticFlows />;
     case 'acl':

@@ -7,13 +7,16 @@ use std::process::Command;
 /// The system's Python, which has Mininet's library; another one first in the path may not.
 const PYTHON: &str = "/usr/bin/python3";
 
-/// Builds the package that scenarios install; they run where nothing can be fetched.
-pub(crate) fn package(root: &Path) -> bool {
-    let mut build = Command::new(root.join("target/debug/aldis"));
-    build.args(["app", "build", "sdk/rust/examples/learning-switch"]);
-    build.args(["--output", "target/sdk/simple-switch.app"]).current_dir(root);
-    build.env_remove("RUSTFLAGS").env("CARGO_TARGET_DIR", root.join("target/sdk"));
-    succeeds(&mut build)
+/// Builds the packages that scenarios install; they run where nothing can be fetched.
+pub(crate) fn packages(root: &Path) -> bool {
+    let build = |(example, name): (&str, &str)| {
+        let mut build = Command::new(root.join("target/debug/aldis"));
+        build.args(["app", "build", &format!("sdk/rust/examples/{example}")]);
+        build.args(["--output", &format!("target/sdk/{name}.app")]).current_dir(root);
+        build.env_remove("RUSTFLAGS").env("CARGO_TARGET_DIR", root.join("target/sdk"));
+        succeeds(&mut build)
+    };
+    [("learning-switch", "simple-switch"), ("packet-count", "packet-count")].into_iter().all(build)
 }
 
 /// Runs the named scenarios, or all of them.
@@ -21,7 +24,7 @@ pub(crate) fn package(root: &Path) -> bool {
 /// `ALDIS_CONTROLLER` names another controller command to run them against, for instance to find
 /// out whether a failure is the controller's or the scenario's.
 pub(crate) fn run(root: &Path, scenarios: &[String]) -> SuiteTally {
-    if !succeeds(cargo(root).args(["build", "--quiet", "--locked"])) || !package(root) {
+    if !succeeds(cargo(root).args(["build", "--quiet", "--locked"])) || !packages(root) {
         return SuiteTally::one(false);
     }
     let mut command = Command::new(PYTHON);

@@ -25,7 +25,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> SuiteTally {
         return SuiteTally::one(false);
     }
     let types = SuiteTally::one(succeeds(npm(root).args(["run", "--silent", "check"])));
-    if !succeeds(cargo(root).args(["build", "--quiet", "--locked"])) || !e2e::package(root) {
+    if !succeeds(cargo(root).args(["build", "--quiet", "--locked"])) || !e2e::packages(root) {
         return types.plus(SuiteTally::one(false));
     }
     let mut command = Command::new("node");

@@ -148,6 +148,8 @@ export interface App {
   reason?: string | null;
   /** Of its package, where it was installed from one. */
   version?: string | null;
+  /** Where its page is, from the root of the server on. */
+  page?: string | null;
   exclusive: boolean;
   starts_on: string[];
   reads: string[];

@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { ask, sentence } from '../core/api';
 import { byPath, useResource } from '../core/poll';
+import { href } from '../core/router';
 import type { App, Apps } from '../core/types';
 import { Button, Dialog, Empty, Pending, say } from '../ui/kit';
 
@@ -45,6 +46,11 @@ export function AppActions({ app, onDone }: { app: App; onDone: () => void }): J
           Start
         </Button>
       )}
+      {typeof app.page === 'string' ? (
+        <a class="button" href={href('apps', app.name)} aria-label={`Page of ${app.name}`}>
+          Page
+        </a>
+      ) : null}
       {isPackage ? (
         <>
           <FileButton
