@@ -72,7 +72,7 @@ def main():
     try:
         time.sleep(1)
         for window, what, of in ((400, "requests a second", "rate"), (1, "p99, µs", "p99")):
-            ratios, took, lost = [], [], 0
+            ratios, took, lost, longest = [], [], 0, [0, 0]
             for _ in range(options.rounds):
                 before, _ = bench(options.aldis, options.seconds, window, None)
                 after, ms = bench(options.aldis, options.seconds, window, (options.app, options.every))
@@ -80,9 +80,10 @@ def main():
                 ratios.append(other / one)
                 took += ms
                 lost += after["counts"]["lost"]
+                longest = [max(most, said["delay_us"]["max"]) for most, said in zip(longest, (before, after))]
             print(f"window {window}: {what}, ratio with changes to without: median {statistics.median(ratios):.3f}, "
                   f"{min(ratios):.3f} to {max(ratios):.3f}; {len(took)} changes, {statistics.median(took):.1f} ms each "
-                  f"(longest {max(took):.1f}), {lost} requests lost", flush=True)
+                  f"(longest {max(took):.1f}), {lost} requests lost; the longest delay {longest[0]:.0f} µs without changes, {longest[1]:.0f} with", flush=True)
     finally:
         controller.terminate()
         controller.wait()

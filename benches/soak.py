@@ -15,8 +15,7 @@ import argparse, collections, hashlib, io, json, os, random, re, socket, subproc
 import urllib.error, urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-ALDIS = os.path.join(ROOT, "target/release/aldis")
-NATIVE = ["acl", "dhcp", "monitor", "learning-switch"]
+NATIVE = ["acl", "topology", "hosts", "arp-proxy", "dhcp", "monitor", "learning-switch"]
 ROUND_S = 10
 
 
@@ -95,7 +94,7 @@ def soak(design, seconds, options, packages):
     listen, http, wrong = free(), free(), []
     with tempfile.TemporaryDirectory() as folder:
         controller = subprocess.Popen(
-            [ALDIS, "run", "--workers", "2", "--design", design, "--listen", listen, "--http", http, "--app-folder", folder, "--apps",
+            [options.aldis, "run", "--workers", "2", "--design", design, "--listen", listen, "--http", http, "--app-folder", folder, "--apps",
              ",".join([*NATIVE, "hub"])], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         told = []
         threading.Thread(target=lambda: told.extend(controller.stderr), daemon=True).start()
@@ -104,9 +103,11 @@ def soak(design, seconds, options, packages):
         changes.start()
         begun, answered, first = time.monotonic(), 0, None
         while time.monotonic() < begun + seconds:
-            load = [ALDIS, "bench", listen, "-s", "16", "-M", "1000", "--outstanding", "16", "-l", str(ROUND_S), "-m", "1000",
+            load = [options.aldis, "bench", listen, "-s", "16", "-M", "1000", "--outstanding", "16", "-l", str(ROUND_S), "-m", "1000",
                     "-w", "1", "--openflow", random.choice(["1.0", "1.3"]), "--json"]
-            said = subprocess.run(load, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, timeout=ROUND_S * 20)
+            if controller.poll() is not None:
+                sys.exit(f"{design}: the controller ended with {controller.returncode}: {''.join(told)}")
+            said = subprocess.run(load, stdout=subprocess.PIPE, timeout=ROUND_S * 20, check=True)
             counts = json.loads(said.stdout)["counts"]
             answered += counts["answered"]
             if counts["lost"] or counts["strays"]:
@@ -134,9 +135,10 @@ def main():
     asked.add_argument("--seed", type=int, default=1)
     asked.add_argument("--designs", default="all")
     asked.add_argument("--nice", type=int, default=0)
+    asked.add_argument("--aldis", default=os.path.join(ROOT, "target/release/aldis"))
     options = asked.parse_args()
     os.nice(options.nice)
-    listed = subprocess.run([ALDIS, "designs"], stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n\n")[0].splitlines()
+    listed = subprocess.run([options.aldis, "designs"], stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n\n")[0].splitlines()
     listed = [line.split()[0] for line in listed[1:] if not line.startswith(" ")]
     designs = listed if options.designs == "all" else options.designs.split(",")
     packages = {}

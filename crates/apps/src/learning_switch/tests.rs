@@ -503,3 +503,20 @@ fn a_stopped_request_is_passed_over() {
     lab.pipeline.packet_ins(&mut batch, &mut lab.out);
     assert!(lab.out.is_empty());
 }
+
+#[test]
+fn an_application_behind_it_has_nothing_to_answer() {
+    use crate::Hub;
+    use crate::testing::switch::{TestSwitch, request};
+    for version in Version::ALL {
+        let config = LearningConfig::new(Seed::new([7; 16]));
+        let mut bench = TestSwitch::new(version, |app_set| {
+            app_set.with(move || LearningSwitch::new(config.clone())).with(|| Hub)
+        });
+        let frames = &mut [request(3, &frame(A, B, &IPV4)), request(4, &frame(B, A, &IPV4))];
+        assert_eq!(bench.stopped(frames), [true, true]);
+        let frames = &mut [request(3, &frame(A, ALL, &IPV4))];
+        let said = bench.request(frames);
+        assert!(matches!(&said[..], [(_, Message::PacketOut(_))]), "{said:?}");
+    }
+}
