@@ -15,6 +15,12 @@ use crate::tls;
 /// How long connecting, and each read of an answer, may take.
 const WITHIN: Duration = Duration::from_secs(30);
 
+/// The same where it compiles an application first.
+const PACKAGE_WITHIN: Duration = Duration::from_secs(190);
+
+/// Bytes of a package that takes some time to be compiled.
+const LARGE: usize = 1 << 20;
+
 /// How often a question is asked again where too many were asked before it.
 const AGAIN_MAX: u32 = 60;
 
@@ -153,7 +159,10 @@ impl Base {
     /// # Errors
     /// As [`Base::get`].
     pub(crate) fn send(&self, method: &str, path: &str, bytes: &[u8]) -> Result<String, String> {
-        self.ask(method, path, Body { kind: "application/octet-stream", bytes })
+        if bytes.len() > LARGE {
+            eprintln!("the controller compiles it: {} MB take some seconds", bytes.len() >> 20);
+        }
+        self.ask(method, path, Body { kind: PACKAGE, bytes })
     }
 
     fn ask(&self, method: &str, path: &str, body: Body<'_>) -> Result<String, String> {
@@ -207,7 +216,8 @@ impl Base {
             Some(token) => format!("Authorization: Bearer {token}\r\n"),
             None => String::new(),
         };
-        let mut stream = self.connect()?;
+        let within = if body.kind == PACKAGE { PACKAGE_WITHIN } else { WITHIN };
+        let mut stream = self.connect(within)?;
         let kind = match body.kind {
             "" => String::new(),
             kind => format!("Content-Type: {kind}\r\n"),
@@ -258,8 +268,8 @@ impl Base {
         }
     }
 
-    fn connect(&self) -> Result<ClientStream, String> {
-        let stream = self.connect_plain()?;
+    fn connect(&self, answered_within: Duration) -> Result<ClientStream, String> {
+        let stream = self.connect_plain(answered_within)?;
         if !self.url.encrypted {
             return Ok(ClientStream::Plain(stream));
         }
@@ -274,7 +284,7 @@ impl Base {
         tls::connect(stream, host, &ca).map(|tls| ClientStream::Tls(Box::new(tls)))
     }
 
-    fn connect_plain(&self) -> Result<TcpStream, String> {
+    fn connect_plain(&self, answered_within: Duration) -> Result<TcpStream, String> {
         let cannot = |error: std::io::Error| {
             format!(
                 "no controller answers at {self}: {error}; is it running, and with HTTP? --http or {VARIABLE} says where"
@@ -284,7 +294,7 @@ impl Base {
         for address in self.url.authority.to_socket_addrs().map_err(cannot)? {
             match TcpStream::connect_timeout(&address, WITHIN) {
                 Ok(stream) => {
-                    stream.set_read_timeout(Some(WITHIN)).map_err(cannot)?;
+                    stream.set_read_timeout(Some(answered_within)).map_err(cannot)?;
                     return Ok(stream);
                 }
                 Err(error) => last = error,
@@ -303,6 +313,9 @@ impl Base {
         }
     }
 }
+
+/// The media type of a package.
+const PACKAGE: &str = "application/octet-stream";
 
 /// What is sent along with a question.
 #[derive(Clone, Copy)]

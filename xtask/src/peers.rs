@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 struct CheckedPeer {
-    /// The file that proves it is here: a program's name, or a full path.
+    /// The file that proves it is here: a program's name, or a full path; or, behind `import `, a
+    /// module that the first Python of the path has.
     proof: &'static str,
     package: &'static str,
 }
@@ -20,6 +21,8 @@ const PEERS: &[CheckedPeer] = &[
     // first in the path.
     CheckedPeer { proof: "/usr/lib/python3/dist-packages/mininet/net.py", package: "mininet" },
     CheckedPeer { proof: "/usr/bin/python3", package: "python3" },
+    // Without it, Debian's Python makes no environments: the tutorial begins with one.
+    CheckedPeer { proof: "import ensurepip", package: "python3-venv" },
     CheckedPeer { proof: "iperf", package: "iperf" },
     CheckedPeer { proof: "ping", package: "iputils-ping" },
     CheckedPeer { proof: "ip", package: "iproute2" },
@@ -101,19 +104,16 @@ fn provide_subjects() {
         left_out(&missing.join(" "), "apt-get install");
     }
     for (module, package) in PYTHON_SUBJECTS {
-        let check = format!("import {module}");
-        let is_here = || {
-            let output = Command::new("python3").args(["-c", &check]).output();
-            output.is_ok_and(|output| output.status.success())
-        };
-        if is_here() {
+        let proof = format!("import {module}");
+        let has_it = || is_here(&proof);
+        if has_it() {
             continue;
         }
         println!("missing: {package}; installing with pip");
         let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
         let patience = ["--retries", "1", "--timeout", "10", package];
         let _ = succeeds(Command::new("python3").args(pip).args(patience));
-        if !is_here() {
+        if !has_it() {
             left_out(package, "python3 -m pip install");
         }
     }
@@ -149,6 +149,10 @@ fn missing() -> Vec<&'static CheckedPeer> {
 fn is_here(proof: &str) -> bool {
     let system = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(PathBuf::from);
     let path = std::env::var_os("PATH").unwrap_or_default();
+    if proof.starts_with("import ") {
+        let output = Command::new("python3").args(["-c", proof]).output();
+        return output.is_ok_and(|output| output.status.success());
+    }
     if proof.starts_with('/') {
         return Path::new(proof).exists();
     }
@@ -186,6 +190,7 @@ mod tests {
         assert!(is_here("sh"));
         assert!(is_here("/bin/sh"));
         assert!(!is_here("no-such-program-anywhere"));
+        assert!(is_here("import json") && !is_here("import no_such_module_anywhere"));
     }
 
     #[test]

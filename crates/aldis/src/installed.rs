@@ -164,6 +164,8 @@ impl InstalledApps {
             false => self.engine.add_stopped_app(entry(&application), before),
         };
         if let Err(why) = added {
+            // Where a worker was late, the workers have it.
+            let _ = self.engine.remove_app(name);
             let _ = application.stop();
             folder.into_iter().for_each(|folder| folder.forget(name));
             return Err(InstallError::Engine(why));

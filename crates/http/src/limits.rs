@@ -75,6 +75,10 @@ pub const DEPTH_MAX: usize = 32;
 /// body included.
 pub const ANSWER_WITHIN: Duration = Duration::from_secs(30);
 
+/// The same for a request that brings the package of an application, which is compiled before it is
+/// answered: a component of Python takes 17 s on a processor of its own.
+pub const PACKAGE_WITHIN: Duration = Duration::from_secs(180);
+
 /// How long a peer may leave an answer unread.
 pub const WRITE_WITHIN: Duration = Duration::from_secs(30);
 

@@ -5,16 +5,17 @@ use std::panic::AssertUnwindSafe;
 use std::time::Duration;
 
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
 use axum::http::header::{
-    CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, REFERRER_POLICY,
+    CACHE_CONTROL, CONTENT_SECURITY_POLICY, CONTENT_TYPE, HeaderName, HeaderValue, REFERRER_POLICY,
     X_CONTENT_TYPE_OPTIONS,
 };
+use axum::http::{Method, StatusCode};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use futures_util::FutureExt;
 use tokio::time::timeout;
 
+use crate::limits::PACKAGE_WITHIN;
 use crate::problem::Problem;
 
 /// Headers of every answer that does not have its own.
@@ -28,12 +29,13 @@ const SAID: [(HeaderName, HeaderValue); 4] = [
     (CACHE_CONTROL, HeaderValue::from_static("no-cache")),
 ];
 
-/// Lets a handler make the answer, within this time.
+/// Lets a handler make the answer, within this time; where a package is brought, within more.
 pub(crate) async fn limit(
     State(within): State<Duration>,
     request: Request,
     next: Next,
 ) -> Response {
+    let within = if brings_package(&request) { within.max(PACKAGE_WITHIN) } else { within };
     let answer = AssertUnwindSafe(next.run(request)).catch_unwind();
     let mut response = match timeout(within, answer).await {
         Ok(Ok(response)) => response,
@@ -44,6 +46,16 @@ pub(crate) async fn limit(
         response.headers_mut().entry(name).or_insert(value);
     }
     response
+}
+
+/// Whether it installs, replaces or shadows an application.
+fn brings_package(request: &Request) -> bool {
+    matches!(*request.method(), Method::POST | Method::PUT)
+        && request.uri().path().starts_with("/api/v1/apps")
+        && request
+            .headers()
+            .get(CONTENT_TYPE)
+            .is_some_and(|kind| kind == "application/octet-stream")
 }
 
 fn failed() -> Problem {
@@ -89,6 +101,13 @@ mod tests {
         let never = answer("/never", Duration::from_millis(1));
         assert_eq!(never.status(), StatusCode::REQUEST_TIMEOUT);
         assert_eq!(never.headers()[X_CONTENT_TYPE_OPTIONS], "nosniff");
+        let bring = |kind: &str, uri: &str| {
+            let request = Request::builder().method("PUT").uri(uri).header(CONTENT_TYPE, kind);
+            brings_package(&request.body(Body::empty()).unwrap())
+        };
+        assert!(bring("application/octet-stream", "/api/v1/apps/hub"));
+        assert!(!bring("application/json", "/api/v1/apps/hub"));
+        assert!(!bring("application/octet-stream", "/api/v1/flows"));
         let framed = answer("/framed", long);
         assert_eq!(framed.headers()[CONTENT_SECURITY_POLICY], "default-src 'self'");
     }
