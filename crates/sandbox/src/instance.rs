@@ -1,5 +1,6 @@
 //! One running component: its store, its limits, and its calls.
 
+mod call_time;
 mod http;
 mod imports;
 mod inert;
@@ -8,7 +9,7 @@ mod meter;
 use std::sync::Arc;
 
 use wasmtime::component::{InstancePre, TypedFunc};
-use wasmtime::{Error, Store};
+use wasmtime::{Error, Store, UpdateDeadline};
 
 use crate::fault::{Fault, FaultKind};
 use crate::kv::KeyValue;
@@ -17,6 +18,7 @@ use crate::lines::{Line, LineBuffer};
 use crate::manifest::AppLimits;
 use crate::network::{GrantedSnapshots, NetworkSnapshots};
 use crate::runtime::{Clock, Ticker};
+use call_time::CallTime;
 use http::HttpFunc;
 use meter::Meter;
 
@@ -25,6 +27,7 @@ pub(crate) use imports::link;
 
 /// What the imports of an instance see.
 pub(crate) struct InstanceState {
+    time: CallTime,
     meter: Meter,
     lines: LineBuffer,
     kv: Arc<dyn KeyValue>,
@@ -67,6 +70,7 @@ impl Instance {
     ) -> Result<Instance, Fault> {
         let InstanceSettings { limits, kv, network, snapshots, clock, ticker, config } = settings;
         let state = InstanceState {
+            time: CallTime::new(),
             meter: Meter::new(limits),
             lines: LineBuffer::default(),
             kv: Arc::clone(kv),
@@ -79,8 +83,14 @@ impl Instance {
         store.limiter(|state| &mut state.meter);
         store.set_hostcall_fuel(HANDED_BYTES_MAX);
         store.set_max_component_handles(HANDLES_MAX);
-        store.epoch_deadline_trap();
-        store.set_epoch_deadline(ticker.deadline(limits.start_ms));
+        let clock = Arc::clone(ticker);
+        store.epoch_deadline_callback(move |mut store| {
+            Ok(match store.data_mut().time.passed() {
+                Some(ms) => UpdateDeadline::Continue(clock.deadline(ms)),
+                None => UpdateDeadline::Interrupt,
+            })
+        });
+        allow(&mut store, ticker, limits.start_ms);
         let started = begin(pre, &mut store, config.clone());
         let (batch, tick, stop, http, refused) = started.map_err(|error| {
             let fault = Fault::of(&error, limits.start_ms).after(store.data().lines.last());
@@ -97,7 +107,7 @@ impl Instance {
 
     /// Hands over events. The vector of events is left as it is.
     pub(crate) fn batch(&mut self, events: &mut Vec<u8>) -> Result<Vec<u8>, Fault> {
-        self.store.set_epoch_deadline(self.ticker.deadline(self.batch_ms));
+        allow(&mut self.store, &self.ticker, self.batch_ms);
         let shared = Arc::new(std::mem::take(events));
         let answer = self.batch.call(&mut self.store, (Arc::clone(&shared),));
         *events = Arc::try_unwrap(shared).unwrap_or_default();
@@ -106,14 +116,14 @@ impl Instance {
 
     /// Says what time it is.
     pub(crate) fn tick(&mut self, now: u64) -> Result<Vec<u8>, Fault> {
-        self.store.set_epoch_deadline(self.ticker.deadline(self.batch_ms));
+        allow(&mut self.store, &self.ticker, self.batch_ms);
         let answer = self.tick.call(&mut self.store, (now,));
         answer.map(|(commands,)| commands).map_err(|error| self.fault(&error))
     }
 
     /// Makes the last call. What it writes to the log is handed to `tell`.
     pub(crate) fn stop(mut self, tell: impl FnMut(Line)) -> Result<(), Fault> {
-        self.store.set_epoch_deadline(self.ticker.deadline(self.batch_ms));
+        allow(&mut self.store, &self.ticker, self.batch_ms);
         let stopped = self.stop.call(&mut self.store, ());
         let stopped = stopped.map_err(|error| self.fault(&error));
         self.take_lines().for_each(tell);
@@ -139,6 +149,12 @@ impl Instance {
     fn fault(&self, error: &Error) -> Fault {
         Fault::of(error, self.batch_ms).after(self.store.data().lines.last())
     }
+}
+
+/// A call begins that may take so many milliseconds.
+fn allow(store: &mut Store<InstanceState>, ticker: &Ticker, allowed_ms: u64) {
+    let ms = store.data_mut().time.begin(allowed_ms);
+    store.set_epoch_deadline(ticker.deadline(ms));
 }
 
 /// Limits that are hit before the first batch keep their kind; a trap there is a failed start.

@@ -56,6 +56,9 @@ pub const MEMORY_BYTES: (usize, usize) = (64 << 20, 2 << 30);
 /// Python component has some 30,000 functions.
 pub const TABLE_ELEMENTS: (usize, usize) = (100_000, 1_000_000);
 
+/// How many times its time a call may take where its thread waits for a processor.
+pub const WAITING_FACTOR: u32 = 20;
+
 /// Milliseconds of one batch: the default, and the most that a manifest may ask for. Other
 /// applications of the same worker wait for as long.
 pub const BATCH_MS: (u64, u64) = (50, 1000);

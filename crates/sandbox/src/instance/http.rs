@@ -3,7 +3,7 @@
 use wasmtime::component::{Instance as Linked, TypedFunc};
 use wasmtime::{Error, Store};
 
-use super::{Instance, InstanceState};
+use super::{Instance, InstanceState, allow};
 use crate::fault::Fault;
 use crate::http::{HttpRequest, RawAnswer};
 
@@ -41,7 +41,7 @@ impl Instance {
             return Ok((404, "text/plain".to_owned(), Vec::new()));
         };
         let HttpRequest { method, path, query, content_type, body } = request;
-        self.store.set_epoch_deadline(self.ticker.deadline(self.batch_ms));
+        allow(&mut self.store, &self.ticker, self.batch_ms);
         let answer = http.call(&mut self.store, (method, path, query, content_type, body));
         answer.map(|(answer,)| answer).map_err(|error| self.fault(&error))
     }
