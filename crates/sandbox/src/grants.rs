@@ -247,7 +247,7 @@ mod tests {
             ("messages = [\"hello\"]", "packet-out"),
             ("files = true", "files"),
             ("snapshots = [\"passwords\"]", "switches, hosts, links, ports"),
-            ("http = \"yes\"", "http"),
+            ("http = \"yes\"", "expected a boolean"),
         ] {
             let error = grants(text).unwrap_err();
             assert!(error.contains(words), "{error}");

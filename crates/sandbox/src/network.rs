@@ -32,7 +32,7 @@ pub struct GrantedSnapshots(u8);
 
 impl GrantedSnapshots {
     /// The documents, as REST names them below `/api/v1/`.
-    pub const NAMES: [&'static str; 4] = ["switches", "hosts", "links", "ports"];
+    pub const NAMES: [&'static str; 5] = ["switches", "hosts", "links", "ports", "port-statistics"];
 
     /// Whether the document of this name is among them.
     pub fn has(self, name: &str) -> bool {

@@ -1,7 +1,7 @@
 """What the controller knows of the whole network.
 
 The manifest names the documents that it reads (`grants.snapshots`): "switches", "hosts", "links",
-"ports".
+"ports", "port-statistics".
 """
 
 import json

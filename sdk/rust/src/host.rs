@@ -36,7 +36,7 @@ pub fn remove_value(key: &str) {
 }
 
 /// What the controller knows of the whole network, as REST gives it below `/api/v1/`, in JSON:
-/// `switches`, `hosts`, `links` or `ports`.
+/// `switches`, `hosts`, `links`, `ports` or `port-statistics`.
 ///
 /// # Errors
 /// Why there is none, for example that the manifest does not ask for it (`grants.snapshots`).

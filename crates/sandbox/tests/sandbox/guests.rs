@@ -24,8 +24,8 @@ pub(crate) struct Guest {
     /// The body of `stop`.
     pub(crate) stop: &'static str,
     /// The body of `http`, where it is exported: five pairs of parameters, from `$method` and
-    /// `$method_len` to `$body` and `$body_len`; the result is the length of the answer. The status
-    /// is at byte 2048, and `text/plain` the type.
+    /// `$method_len` to `$body` and `$body_len`; the result is the length of the answer, which
+    /// begins at byte 131072. The status is at byte 2048, and `text/plain` the type.
     pub(crate) http: Option<&'static str>,
 }
 
@@ -125,7 +125,7 @@ fn answering(body: &str) -> (String, &'static str) {
     let params: String = params.collect();
     let module = format!(
         r#"(global $top (mut i32) (i32.const 8192))
-    (data (i32.const 2048) "\c8\00\00\00\b8\0b\00\00\0a\00\00\00\00\00\01\00")
+    (data (i32.const 2048) "\c8\00\00\00\b8\0b\00\00\0a\00\00\00\00\00\02\00")
     (data (i32.const 3000) "text/plain")
     (func (export "place") (param i32 i32 i32 i32) (result i32)
       (global.set $top (i32.add (global.get $top) (local.get 3)))
