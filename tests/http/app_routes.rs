@@ -2,10 +2,14 @@
 //! authentication as everything else.
 
 use aldis_sandbox::{Page, pack};
+use aldis_testkit::Folder;
 use aldis_testkit::client::{Api, HttpAnswer};
+use aldis_testkit::network::Network;
 use aldis_testkit::running::Running;
+use aldis_wire::Version;
 use serde_json::Value;
 
+use super::installed::built;
 use super::when;
 
 /// Answers a request with its method, path, query, type and body; traps where the body begins with
@@ -198,4 +202,53 @@ fn the_pages_of_a_package_are_served_under_its_digest_and_nothing_else_is() {
     assert_eq!(api.get(&format!("/{place}")).status, 200);
     assert_eq!(api.ask("DELETE", "/api/v1/apps/echo", &[], b"").status, 200);
     assert_eq!(api.get(&format!("/{place}")).status, 404);
+}
+
+#[test]
+fn an_application_reads_the_lists_that_rest_gives() {
+    let folder = Folder::new("app-snapshots");
+    folder.write("aldis.toml", "apps = [\"hub\", \"monitor\"]\n[monitor]\ninterval-s = 1\n");
+    let config = folder.file("aldis.toml");
+    let mut controller = Running::start(&["--http", "127.0.0.1:0", "--config", &config]);
+    let api = Api::of(&mut controller);
+    let file = built("packet-count", "packet-count");
+    install(&api, &std::fs::read(file).unwrap());
+    let _network = Network::start(&controller, Version::V13, "linear,2", &["0s pingall"]);
+    when(&api, "/api/v1/switches", |switches| switches["total"] == 2);
+    let json = [("Content-Type", "application/json")];
+    let named = api.ask("PUT", "/api/v1/names/2", &json, br#"{"name": "<b>core</b>"}"#);
+    assert!(named.status < 300, "{named:?}");
+    let mut seen = api.get("/apps/packet-count/switches").json();
+    let mut listed = api.get("/api/v1/switches").json();
+    assert_eq!((&seen["total"], &seen["items"][1]["name"]), (&2.into(), &"<b>core</b>".into()));
+    // What goes on meanwhile differs.
+    for list in [&mut seen, &mut listed] {
+        for item in list["items"].as_array_mut().unwrap() {
+            let fields = item.as_object_mut().unwrap();
+            let gone = ["counters", "kept", "up_since"].map(|field| fields.remove(field));
+            assert!(gone.iter().all(Option::is_some), "{gone:?}");
+        }
+    }
+    assert_eq!(seen, listed);
+    let samples = when(&api, "/api/v1/port-statistics", |samples| {
+        samples["items"]
+            .as_array()
+            .is_some_and(|all| all.iter().any(|one| one["per_s"].is_object()))
+    });
+    let first = &samples["items"][0];
+    assert!(
+        first["dpid"] == "0000000000000001" && first["counted"]["rx_bytes"].is_u64(),
+        "{first}"
+    );
+    let page = api.get("/api/v1/port-statistics?limit=1").json();
+    let next = page["next"].as_str().unwrap();
+    let rest = api.get(&format!("/api/v1/port-statistics?cursor={next}")).json();
+    let rest = rest["items"].as_array().unwrap().len() + 1;
+    assert_eq!(samples["total"], rest, "{page}");
+}
+
+#[test]
+fn without_the_monitor_there_are_no_port_statistics() {
+    let (_controller, api) = started();
+    assert!(api.get("/api/v1/port-statistics").is_problem(404, "port statistics"));
 }

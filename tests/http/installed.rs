@@ -23,7 +23,7 @@ fn package() -> &'static PathBuf {
 }
 
 /// The package of an example of the SDK.
-fn built(example: &str, name: &str) -> PathBuf {
+pub(super) fn built(example: &str, name: &str) -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let file = root.join("target/sdk").join(format!("{name}.app"));
     let source = format!("sdk/rust/examples/{example}");

@@ -132,7 +132,6 @@ export async function appPageKeys() {
   };
   await enter(reader);
   const first = await opened(seen);
-  console.log(await first.frame.locator('main').innerText(), seen.asked.slice(-12), seen.faults);
   await until(async () => (await first.frame.locator('#packets').textContent()) === '0', 'the counts');
   await first.frame.getByRole('button', { name: 'Forget them' }).click();
   await first.frame.getByText('this needs the role write').waitFor();

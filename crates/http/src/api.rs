@@ -14,6 +14,7 @@ pub mod links;
 pub mod names;
 mod page;
 pub mod paths;
+pub mod port_statistics;
 pub mod ports;
 pub mod reload;
 pub mod static_flows;

@@ -87,6 +87,7 @@ impl RouteTable {
             .get("/api/v1/switches/{dpid}/ports", api::ports::of_switch)
             .get("/api/v1/switches/{dpid}/ports/{number}", api::ports::show)
             .get("/api/v1/ports", api::ports::list)
+            .get("/api/v1/port-statistics", api::port_statistics::list)
             .get("/api/v1/statistics", api::statistics::show)
             .get("/api/v1/events", api::events::follow)
             .get("/api/v1/events/recent", api::events::recent)

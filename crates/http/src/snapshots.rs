@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use aldis_apps::hosts::Hosts;
+use aldis_apps::monitor::Statistics;
 use aldis_apps::topology::Map;
 use aldis_control::switch::Seen;
 use aldis_control::{Time, World};
@@ -17,6 +18,7 @@ use serde::Serialize;
 use crate::api::Page;
 use crate::api::hosts::Host;
 use crate::api::links::Link;
+use crate::api::port_statistics::sampled;
 use crate::api::ports::Port;
 use crate::api::switches::Switch;
 use crate::timestamp::Calendar;
@@ -90,6 +92,17 @@ impl SnapshotWriter {
         self.written("links", links.len(), items)
     }
 
+    /// What the ports carried when their switches were last asked.
+    ///
+    /// # Errors
+    /// One sentence: no application asks the switches, or it is too long.
+    pub fn port_statistics(&self, world: &World) -> Result<Vec<u8>, String> {
+        let what = "port statistics";
+        let statistics = world.part::<Statistics>().ok_or_else(|| not_published(what))?;
+        let rows = sampled(statistics, self.bytes_max / ITEM_LEAST + 1);
+        self.written(what, rows.len(), rows.iter().map(|row| row.show(&self.calendar)))
+    }
+
     fn check(&self, what: &str, count: usize) -> Result<(), String> {
         match count <= self.bytes_max / ITEM_LEAST {
             true => Ok(()),
@@ -160,6 +173,7 @@ mod tests {
             short.hosts(&World::default()).unwrap_err().contains("no application looks for hosts")
         );
         assert!(short.links(&World::default()).unwrap_err().contains("for links"));
+        assert!(short.port_statistics(&World::default()).unwrap_err().contains("port statistics"));
         assert_eq!(short.ports(&[]), Ok(br#"{"items":[],"total":0}"#.to_vec()));
         assert_eq!(short.switches(&[], &BTreeMap::new()), short.ports(&[]));
     }

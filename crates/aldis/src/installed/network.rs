@@ -42,6 +42,7 @@ impl NetworkSnapshots for PublishedNetwork {
             "switches" => self.writer.switches(&self.engine.switches(), &self.names()),
             "ports" => self.writer.ports(&self.engine.switches()),
             "hosts" => self.writer.hosts(&self.engine.world()),
+            "port-statistics" => self.writer.port_statistics(&self.engine.world()),
             "links" => self.writer.links(&self.engine.world()),
             _ => Err(format!("this controller publishes no {name}")),
         }

@@ -129,7 +129,7 @@ fn page<'a>(
 
 /// A switch's datapath id and a port's number.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct PortCursor(DatapathId, u32);
+pub(super) struct PortCursor(pub(super) DatapathId, pub(super) u32);
 
 impl std::fmt::Display for PortCursor {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -139,7 +139,7 @@ impl std::fmt::Display for PortCursor {
 
 impl PortCursor {
     /// As it is displayed.
-    fn read(text: &str) -> Result<PortCursor, Problem> {
+    pub(super) fn read(text: &str) -> Result<PortCursor, Problem> {
         let parts = text.split_once('-');
         let read =
             parts.and_then(|(dpid, port)| Some(PortCursor(dpid.parse().ok()?, port.parse().ok()?)));

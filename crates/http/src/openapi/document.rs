@@ -31,6 +31,7 @@ use crate::{api, metrics, openapi, problem};
         api::ports::of_switch,
         api::ports::show,
         api::ports::list,
+        api::port_statistics::list,
         api::statistics::show,
         api::events::follow,
         api::events::recent,
