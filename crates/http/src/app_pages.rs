@@ -4,9 +4,9 @@
 //! API. In the web interface it is in a frame, and asks that for what the routes of its own
 //! application answer, by `aldis.js`, which lies beside every page.
 //!
-//! The path of a page holds the digest of its package. Who knows it has the package or may read the
-//! list of the applications; so it needs no key, which a frame could not show, and may be kept for
-//! ever.
+//! The path of a page holds the digest of its package, which is known with the package, or by a key
+//! that may list the applications. So a page needs no key, which a frame could not send, and may be
+//! kept for ever.
 
 use std::sync::Arc;
 

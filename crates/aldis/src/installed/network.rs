@@ -1,5 +1,5 @@
-//! What installed applications read of the whole network: the lists of REST, made of what the engine
-//! publishes. A worker waits for them, so nothing here waits for anything.
+//! What installed applications read of the whole network: the lists of REST, made of what the
+//! engine publishes. A worker waits for them, so nothing here waits for anything.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
