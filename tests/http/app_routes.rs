@@ -95,6 +95,8 @@ fn a_request_below_an_applications_path_is_its_own_to_answer() {
     }
     let head = api.ask("HEAD", "/apps/echo/x", &[], b"");
     assert_eq!((head.status, head.body.len()), (200, 0));
+    let own = echo(&api.get("/api/v1/apps").json())["counted"]["own"].clone();
+    assert_eq!(own["http_requests"], 6, "{own}");
     let without_slash = api.get("/apps/echo");
     assert!(without_slash.status == 307 && without_slash.says("location", "echo/"));
 }

@@ -341,6 +341,9 @@ impl InstalledApps {
                 ("messages".to_owned(), status.messages),
                 ("refused".to_owned(), status.refused),
             ]);
+            if manifest.grants.http {
+                own.insert("http_requests".to_owned(), status.http_requests);
+            }
             let about = AboutInstalled {
                 says: manifest.description.clone(),
                 version: manifest.version.clone(),
