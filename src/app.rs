@@ -3,6 +3,7 @@
 
 mod build;
 mod new;
+mod test;
 
 use std::process::ExitCode;
 
@@ -18,7 +19,8 @@ Examples:
   aldis app start route-flow                      it begins anew
   aldis app order flow-request acl,hosts,spanning another order for an event
   aldis app order flow-request --reset            the usual one again
-  aldis app new knock                             knock.py and knock.toml, to begin with
+  aldis app new knock                             knock.py, its manifest and a scenario
+  aldis app test knock.py                         it is tried in an emulated network
   aldis app build knock.py                        the package knock.app
   aldis app install knock.app                     an application from its package, in a sandbox
   aldis app replace knock.app                     another version of it, without a pause
@@ -37,6 +39,9 @@ enum AppCommand {
     New(new::Args),
     /// Build an application into its package: one file, to be installed.
     Build(build::Args),
+    /// Try an application in an emulated network, in this process: what it does, and whether that
+    /// is what its scenarios say.
+    Test(test::Args),
     #[command(flatten)]
     Running(client::app::RunningAppCommand),
 }
@@ -49,6 +54,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
     match args.command {
         AppCommand::New(args) => new::run(&args),
         AppCommand::Build(args) => build::run(&args),
+        AppCommand::Test(args) => test::run(&args),
         AppCommand::Running(command) => client::app::run(command).map_err(CommandFailure::from),
     }
 }

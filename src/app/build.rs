@@ -33,16 +33,7 @@ pub(crate) struct Args {
 /// # Errors
 /// One sentence that names the file, and the field where there is one.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, CommandFailure> {
-    let source = Source::of(&args.source)?;
-    let text = read(&source.manifest)?;
-    let shown = source.manifest.display();
-    let manifest = Manifest::read(&text);
-    let manifest = manifest.map_err(|why| CommandFailure::Usage(format!("{shown}: {why}")))?;
-    let key = args.key.as_deref().map(read).transpose()?;
-    let component = source.component()?;
-    let pages = source.pages()?;
-    let package = pack(&text, &component, &pages, key.as_deref());
-    let package = package.map_err(|why| format!("{}: {why}", args.source.display()))?;
+    let (manifest, package) = package(&args.source, args.key.as_deref())?;
     let usual = || PathBuf::from(format!("{}.app", manifest.name));
     let output = args.output.clone().unwrap_or_else(usual);
     if let Some(folder) = output.parent() {
@@ -62,7 +53,32 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CommandFailure> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn read(file: &Path) -> Result<Vec<u8>, CommandFailure> {
+/// The manifest and the package of an application, built now and signed where there is a key.
+///
+/// # Errors
+/// One sentence that names the file, and the field where there is one.
+pub(super) fn package(
+    path: &Path,
+    key: Option<&Path>,
+) -> Result<(Manifest, Vec<u8>), CommandFailure> {
+    let source = Source::of(path)?;
+    let text = read(&source.manifest)?;
+    let shown = source.manifest.display();
+    let manifest = Manifest::read(&text);
+    let manifest = manifest.map_err(|why| CommandFailure::Usage(format!("{shown}: {why}")))?;
+    let key = key.map(read).transpose()?;
+    let component = source.component()?;
+    let pages = source.pages()?;
+    let package = pack(&text, &component, &pages, key.as_deref());
+    let package = package.map_err(|why| format!("{}: {why}", path.display()))?;
+    Ok((manifest, package))
+}
+
+/// A whole file.
+///
+/// # Errors
+/// One sentence that names it.
+pub(super) fn read(file: &Path) -> Result<Vec<u8>, CommandFailure> {
     let read = std::fs::read(file);
     read.map_err(|error| format!("cannot read {}: {error}", file.display()).into())
 }

@@ -9,22 +9,25 @@ use aldis_sandbox::Manifest;
 
 use crate::failure::CommandFailure;
 
-/// The templates, where `NAME` stands for the name and `SDK` for the folder of the SDK.
-const PYTHON: [&str; 2] = [
+/// The templates, where `NAME` stands for the name, `SOURCE` for what is built, and `SDK` for the
+/// folder of the SDK.
+const PYTHON: [&str; 3] = [
     include_str!("../../sdk/python/template/app.py"),
     include_str!("../../sdk/python/template/manifest.toml"),
+    include_str!("../../sdk/python/template/tests/app.toml"),
 ];
-const RUST: [&str; 3] = [
+const RUST: [&str; 4] = [
     include_str!("../../sdk/rust/template/Cargo.toml.template"),
     include_str!("../../sdk/rust/template/src/lib.rs"),
     include_str!("../../sdk/rust/template/manifest.toml"),
+    include_str!("../../sdk/rust/template/tests/app.toml"),
 ];
 
 /// Arguments of `aldis app new`.
 #[derive(clap::Args)]
 #[command(after_help = "\
 Examples:
-  aldis app new knock                              knock.py and knock.toml
+  aldis app new knock                              knock.py, knock.toml and tests/knock.toml
   aldis app new knock --lang rust --sdk ../aldis/sdk/rust   the folder knock, a crate")]
 pub(crate) struct Args {
     /// Its name: small letters, digits and -
@@ -58,12 +61,16 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CommandFailure> {
         Language::Rust => (RUST[2], args.name.clone()),
     };
     let manifest = named(manifest);
+    let scenario = |template: &str| named(template).replace("SOURCE", &source);
     Manifest::read(manifest.as_bytes()).map_err(|why| CommandFailure::Usage(why.to_string()))?;
     match (args.lang, &args.sdk) {
         (Language::Python, _) => {
             let module = PathBuf::from(&source);
             write(&module, &named(PYTHON[0]))?;
             write(&module.with_extension("toml"), &manifest)?;
+            make(Path::new("tests"))?;
+            let file = Path::new("tests").join(module.with_extension("toml"));
+            write(&file, &scenario(PYTHON[2]))?;
         }
         (Language::Rust, sdk) => {
             let sdk = sdk.as_deref().unwrap_or(Path::new("sdk/rust"));
@@ -71,16 +78,25 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CommandFailure> {
                 CommandFailure::Usage(format!("--sdk {}: {error}", sdk.display()))
             })?;
             let folder = Path::new(&args.name);
-            let made = fs::create_dir_all(folder.join("src"));
-            made.map_err(|error| format!("cannot make {}: {error}", folder.display()))?;
+            make(&folder.join("src"))?;
+            make(&folder.join("tests"))?;
             let crate_file = named(RUST[0]).replace("SDK", &sdk.display().to_string());
             write(&folder.join("Cargo.toml"), &crate_file)?;
             write(&folder.join("src/lib.rs"), &named(RUST[1]))?;
             write(&folder.join("manifest.toml"), &manifest)?;
+            write(&folder.join("tests/app.toml"), &scenario(RUST[3]))?;
         }
     }
-    println!("next: aldis app build {source}, then aldis app install {}.app", args.name);
+    println!(
+        "next: aldis app test {source}, aldis app build {source}, then aldis app install {}.app",
+        args.name
+    );
     Ok(ExitCode::SUCCESS)
+}
+
+fn make(folder: &Path) -> Result<(), CommandFailure> {
+    let made = fs::create_dir_all(folder);
+    made.map_err(|error| format!("cannot make {}: {error}", folder.display()).into())
 }
 
 fn write(file: &Path, text: &str) -> Result<(), CommandFailure> {

@@ -122,6 +122,14 @@ impl fmt::Display for Base {
 }
 
 impl Base {
+    /// The controller at this URL, which asks for no key.
+    ///
+    /// # Errors
+    /// This is no address.
+    pub(crate) fn at(url: &str) -> Result<Base, String> {
+        Ok(Base { url: url.parse()?, ca: None, token_file: None, token: None })
+    }
+
     /// What is at this path.
     ///
     /// # Errors

@@ -36,6 +36,7 @@ fn the_tutorial_of_python_ends_in_an_application_that_was_asked() {
     let mut inside = Command::new("unshare");
     let said = run(inside.args(["--user", "--map-root-user", "--net", "bash", "-ec", &rest]));
     assert!(said.contains("knock.app: knock 0.1.0, ") && said.contains("knock 0.2.0, "), "{said}");
+    assert!(said.contains("knock 0.1.0: 2 of 2 passed\n"), "{said}");
     assert!(said.contains(" 0% dropped (6/6 received)"), "{said}");
     // Requests, and bytes written.
     let number = |name: &str, column: usize| {

@@ -22,7 +22,7 @@
 //! | `script` | what is to happen when, as people write it |
 //! | `checks` | what is asked: pings, broadcasts, watches |
 //! | `host_load` | what hosts offer beside that; `running`: how |
-//! | `run` | the loop and its phases |
+//! | `run` | the loop and its phases; `driven`: a network that its caller drives |
 //! | `idle_time` | how much of it this thread is idle |
 //! | `unfinished` | what a run leaves that ends before its time |
 //! | `multi` | several networks that begin together; `joined`: their reports as one |
@@ -42,11 +42,13 @@ mod unfinished;
 mod wires;
 
 pub use checks::{Broadcast, CheckFinding, Pinged, Recovery};
+pub use frame::host_address;
 pub use host_load::{
     FLOW_PACKETS_MAX, FRAME_LEN, HOST_LOAD_RATE_MAX, HostLoad, HostLoadFate, OfferedPhase,
     OfferedSwitch, PEERS_MAX,
 };
 pub use multi::run_together;
+pub use run::{DrivenNetwork, drive};
 pub use script::{ScriptAction, ScriptNode, ScriptStep};
 pub use session::SessionEnd;
 pub use tally::Messages;

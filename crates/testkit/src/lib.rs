@@ -17,6 +17,8 @@ pub mod network;
 #[cfg(feature = "command")]
 pub mod running;
 #[cfg(feature = "command")]
+pub mod sdk;
+#[cfg(feature = "command")]
 pub mod websocket;
 
 pub use folder::Folder;

@@ -22,6 +22,9 @@ use std::time::Duration;
 /// Frames that arrive before the connections are looked at again.
 const FRAMES_A_TURN: usize = 512;
 
+/// Most frames that are kept until they are taken: further ones are seen by their host alone.
+const ARRIVED_MAX: usize = 65_536;
+
 /// The number of the broadcasts of a storm, which are not counted one by one.
 pub(super) const STORM: u32 = 0;
 
@@ -59,6 +62,8 @@ pub(super) struct Fabric<'a> {
     out: Vec<Vec<u8>>,
     /// What the hosts heard since it was last taken.
     heard: Vec<(u32, Heard)>,
+    /// The frames that came to hosts since they were last taken, where they are kept.
+    arrived: Option<Vec<(u32, Vec<u8>)>>,
     /// Connections that ended since they were last taken, and whether the handshake had been over.
     lost: Vec<(u32, bool, SessionEnd)>,
     pub(super) messages: Messages,
@@ -130,6 +135,7 @@ impl<'a> Fabric<'a> {
             dirty: Vec::new(),
             out: Vec::new(),
             heard: Vec::new(),
+            arrived: None,
             lost: Vec::new(),
             messages: Messages::default(),
             spoilt: 0,
@@ -199,6 +205,12 @@ impl<'a> Fabric<'a> {
         std::mem::take(&mut self.heard)
     }
 
+    /// The frames that came to hosts since the last call, the receiver with each; from the first call
+    /// on they are kept, [`ARRIVED_MAX`] at most.
+    pub(super) fn take_arrived(&mut self) -> Vec<(u32, Vec<u8>)> {
+        self.arrived.replace(Vec::new()).unwrap_or_default()
+    }
+
     /// Which connections ended since the last call, whether their handshake had been over, and why.
     pub(super) fn take_lost(&mut self) -> Vec<(u32, bool, SessionEnd)> {
         std::mem::take(&mut self.lost)
@@ -238,6 +250,9 @@ impl<'a> Fabric<'a> {
     }
 
     fn arrive(&mut self, host: u32, frame: &[u8], now: Duration) {
+        if let Some(arrived) = self.arrived.as_mut().filter(|kept| kept.len() < ARRIVED_MAX) {
+            arrived.push((host, frame.to_vec()));
+        }
         let heard = self.hosts[host as usize - 1].frame(frame, &mut self.out);
         self.speak(host, now);
         match heard {

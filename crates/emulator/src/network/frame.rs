@@ -41,6 +41,13 @@ pub(super) struct Address {
     pub(super) ipv6: Ipv6Addr,
 }
 
+/// The MAC and the IPv4 address of host `number`, from 1, in a network that begins with datapath id
+/// 1.
+pub fn host_address(number: u32) -> ([u8; 6], Ipv4Addr) {
+    let Address { mac, ipv4, .. } = Address::of(number);
+    (mac, ipv4)
+}
+
 /// What a packet of the offered load says of itself.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Stamp {
@@ -81,7 +88,7 @@ impl Address {
         let [a, b, c, d] = number.to_be_bytes();
         Address {
             mac: [0, 0, a, b, c, d],
-            ipv4: Ipv4Addr::from(0x0a00_0000 + number),
+            ipv4: Ipv4Addr::from(0x0a00_0000_u32.wrapping_add(number)),
             ipv6: Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, (number >> 16) as u16, number as u16),
         }
     }

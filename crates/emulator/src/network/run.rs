@@ -1,5 +1,9 @@
 //! The loop of a network, and its phases.
 
+mod driven;
+
+pub use driven::{DrivenNetwork, drive};
+
 use super::checks::Checks;
 use super::fabric::Fabric;
 use super::host::Heard;
