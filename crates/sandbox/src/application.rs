@@ -37,7 +37,8 @@ use crate::supervisor::Job;
 /// What an operator says of an application besides its package.
 #[derive(Clone, Default)]
 pub struct AppSettings {
-    /// Its own settings, as TOML: the component reads them when it starts.
+    /// Its own settings, as TOML: the component reads them when it starts. Those of its manifest
+    /// where nothing is said.
     pub config: String,
     /// What it may have; nothing said grants what its manifest asks for.
     pub granted: Option<Grants>,
@@ -153,6 +154,7 @@ impl Application {
         if let Some(beyond) = granted.as_ref().and_then(|granted| manifest.grants.beyond(granted)) {
             return Err(PackageError::new("manifest.toml", format!("{beyond} is not granted")));
         }
+        let config = if config.is_empty() { manifest.config.clone() } else { config };
         let space = || Arc::new(MemorySpace::new(manifest.grants.kv_bytes)) as Arc<dyn KeyValue>;
         let settings = InstanceSettings {
             limits: manifest.limits.clone(),

@@ -41,6 +41,8 @@ pub struct Manifest {
     pub limits: AppLimits,
     /// What it asks for.
     pub grants: Grants,
+    /// Its own settings, as TOML, where an operator says no others.
+    pub config: String,
 }
 
 /// How many instances of an application run.
@@ -124,6 +126,8 @@ struct ManifestText {
     limits: AppLimits,
     #[serde(default)]
     grants: Grants,
+    #[serde(default)]
+    config: toml::Table,
 }
 
 fn usual_events() -> Vec<String> {
@@ -191,6 +195,7 @@ impl Manifest {
             flows: read.flows,
             limits: read.limits,
             grants: read.grants,
+            config: read.config.to_string(),
         })
     }
 
@@ -307,6 +312,16 @@ mod tests {
         assert_eq!((manifest.instances, manifest.frame_bytes), (Instances::One, 65_535));
         assert_eq!(manifest.flows, FlowsOnStop::Stay);
         assert_eq!(read("flows = \"hand-over\"").unwrap().flows, FlowsOnStop::HandOver);
+        assert_eq!(manifest.config, "");
+    }
+
+    #[test]
+    fn the_settings_of_an_application_are_its_own_to_read() {
+        let manifest =
+            read("[config]\nport = 22\nknocks = [7, 8]\n[config.more]\na = \"b\"").unwrap();
+        let config: toml::Table = manifest.config.parse().unwrap();
+        assert_eq!(config["port"].as_integer(), Some(22));
+        assert_eq!(config["more"]["a"].as_str(), Some("b"));
     }
 
     #[test]

@@ -4,7 +4,7 @@ The modules are named as those of Ryu, so that an application of Ryu's is ported
 its imports. A handler that returns ``STOP`` keeps its event from the applications that come later.
 """
 
-from aldis._batch import STOP
+from aldis._batch import STOP, count
 
-__all__ = ["STOP"]
+__all__ = ["STOP", "count"]
 __version__ = "0.1.0"

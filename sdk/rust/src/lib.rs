@@ -38,6 +38,7 @@ mod http;
 mod mac_table;
 pub mod message;
 mod output;
+pub mod packet;
 mod per_switch;
 mod types;
 

@@ -188,6 +188,31 @@ impl Match {
         self.field(5, &ethertype.to_be_bytes())
     }
 
+    /// Of packets of IPv4 that carry this protocol; the EtherType is among it.
+    pub fn ip_proto(self, protocol: u8) -> Match {
+        self.eth_type(0x0800).field(10, &[protocol])
+    }
+
+    /// Of packets from this address; the EtherType is to be said besides.
+    pub fn ipv4_src(self, address: [u8; 4]) -> Match {
+        self.field(11, &address)
+    }
+
+    /// Of packets to this address; the EtherType is to be said besides.
+    pub fn ipv4_dst(self, address: [u8; 4]) -> Match {
+        self.field(12, &address)
+    }
+
+    /// Of segments of TCP to this port; the protocol is to be said besides.
+    pub fn tcp_dst(self, port: u16) -> Match {
+        self.field(14, &port.to_be_bytes())
+    }
+
+    /// Of datagrams of UDP to this port; the protocol is to be said besides.
+    pub fn udp_dst(self, port: u16) -> Match {
+        self.field(16, &port.to_be_bytes())
+    }
+
     fn write(&self, out: &mut Vec<u8>) {
         let len = 4 + self.fields.len();
         out.extend_from_slice(&1u16.to_be_bytes());

@@ -8,12 +8,30 @@ from aldis.lib.packet.vlan import vlan
 
 
 class Packet:
-    """A frame. `get_protocol(ethernet.ethernet)` is its Ethernet header, or none."""
+    """A frame. `get_protocol(ethernet.ethernet)` is its Ethernet header, or none.
+
+    One that is to be sent begins without data, is given its headers by `add_protocol`, outermost
+    first, and has its data after `serialize`.
+    """
 
     __slots__ = ("data", "headers")
 
-    def __init__(self, data):
+    def __init__(self, data=None):
         self.data = data
+        if data is None:
+            self.headers = []
+
+    def add_protocol(self, header):
+        """Appends a header, or bytes."""
+        self.headers.append(header)
+
+    def serialize(self):
+        """Makes the data of the headers."""
+        parts = [
+            header if isinstance(header, (bytes, bytearray)) else header.serialize()
+            for header in self.headers
+        ]
+        self.data = b"".join(parts)
 
     def get_protocol(self, protocol):
         """The first header of a class; none where there is none."""
