@@ -2,6 +2,7 @@
 //! installed, started, stopped and put in order.
 
 mod build;
+mod dev;
 mod new;
 mod test;
 
@@ -21,6 +22,7 @@ Examples:
   aldis app order flow-request --reset            the usual one again
   aldis app new knock                             knock.py, its manifest and a scenario
   aldis app test knock.py                         it is tried in an emulated network
+  aldis app dev knock.py                          it runs, and each time it is saved again
   aldis app build knock.py                        the package knock.app
   aldis app install knock.app                     an application from its package, in a sandbox
   aldis app replace knock.app                     another version of it, without a pause
@@ -42,6 +44,9 @@ enum AppCommand {
     /// Try an application in an emulated network, in this process: what it does, and whether that
     /// is what its scenarios say.
     Test(test::Args),
+    /// Build an application, install it in a running controller, and replace it each time its source
+    /// is saved; its log is printed as it comes.
+    Dev(dev::Args),
     #[command(flatten)]
     Running(client::app::RunningAppCommand),
 }
@@ -55,6 +60,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
         AppCommand::New(args) => new::run(&args),
         AppCommand::Build(args) => build::run(&args),
         AppCommand::Test(args) => test::run(&args),
+        AppCommand::Dev(args) => dev::run(&args),
         AppCommand::Running(command) => client::app::run(command).map_err(CommandFailure::from),
     }
 }

@@ -74,6 +74,14 @@ pub(super) fn package(
     Ok((manifest, package))
 }
 
+/// Whether there is an application here to be built.
+///
+/// # Errors
+/// Why not.
+pub(super) fn check(path: &Path) -> Result<(), CommandFailure> {
+    Source::of(path).map(drop)
+}
+
 /// A whole file.
 ///
 /// # Errors

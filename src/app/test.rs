@@ -55,6 +55,9 @@ A scenario is a file of TOML: a network, and steps with what must come of each.
   [[step]]
   count = \"opened\"                  a number that it counts
   at-least = 1
+  [[step]]
+  get = \"doors\"                    its answer over HTTP, behind /apps/NAME/
+  has = \"open\"
 
 Host h1 has the addresses 10.0.0.1 and 00:00:00:00:00:01, and answers ARP and pings. Besides what steps say, the
 application must not fail, and none of its commands may be refused. docs/app-testing.md has every key.

@@ -1,6 +1,7 @@
 //! The `aldis` command as people and programs use it: one module for each subcommand, or for what
 //! some have in common. They share a program, because each is linked with the whole controller.
 
+mod app_dev;
 mod app_test;
 mod apps;
 mod bench;

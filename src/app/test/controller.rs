@@ -169,6 +169,11 @@ impl ControllerView {
         Ok(about.filter(|text| text.contains(&self.name)).collect())
     }
 
+    /// What the application answers over HTTP, at this path behind its name.
+    pub(super) fn get(&self, path: &str) -> Result<String, String> {
+        self.http.get(&format!("/apps/{}/{}", self.name, path.trim_start_matches('/')))
+    }
+
     fn ask<T: DeserializeOwned>(&self, path: &str) -> Result<T, String> {
         let answer = self.http.get(path)?;
         serde_json::from_str(&answer).map_err(|why| format!("{path}: {why}"))

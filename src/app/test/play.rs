@@ -20,6 +20,8 @@ use crate::failure::CommandFailure;
 const LOOK_EVERY: Duration = Duration::from_millis(5);
 /// How long a host that must not receive a frame may still do so when all that must have.
 const GRACE: Duration = Duration::from_millis(50);
+/// Characters of an answer that are repeated.
+const QUOTE_MAX: usize = 200;
 /// How long connecting may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(30);
 /// How long a ping is waited for.
@@ -165,6 +167,9 @@ impl Play<'_, '_> {
                     self.until(step.within, |view, switches| has_flow(flow, view, switches))?
                 }
                 StepKind::Log(words) => self.until(step.within, |view, _| has_line(words, view))?,
+                StepKind::Get(path, words) => {
+                    self.until(step.within, |view, _| answers(path, words, view))?
+                }
                 StepKind::Count(name, is) => {
                     self.until(step.within, |view, _| has_count(name, *is, view))?
                 }
@@ -378,6 +383,15 @@ fn has_line(words: &str, view: &ControllerView) -> Result<(), String> {
     match lines.iter().any(|line| line.text.contains(words)) {
         true => Ok(()),
         false => Err(format!("no line of the log has \"{words}\"")),
+    }
+}
+
+fn answers(path: &str, words: &str, view: &ControllerView) -> Result<(), String> {
+    let answer = view.get(path)?;
+    let beginning: String = answer.chars().take(QUOTE_MAX).collect();
+    match answer.contains(words) {
+        true => Ok(()),
+        false => Err(format!("the answer to {path} has no \"{words}\": {beginning}")),
     }
 }
 

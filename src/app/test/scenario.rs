@@ -75,6 +75,8 @@ pub(super) enum StepKind {
     Log(String),
     /// The application counted.
     Count(String, CountIs),
+    /// It answers a request over HTTP: the path behind its name, and words of the answer.
+    Get(String, String),
 }
 
 /// A frame, and what must come of it.
@@ -187,6 +189,8 @@ struct StepText {
     count: Option<String>,
     is: Option<u64>,
     at_least: Option<u64>,
+    get: Option<String>,
+    has: Option<String>,
     within: Option<TimeText>,
 }
 
@@ -332,6 +336,7 @@ impl StepText {
             ("flow", self.flow.is_some()),
             ("log", self.log.is_some()),
             ("count", self.count.is_some()),
+            ("get", self.get.is_some()),
         ];
         let mut said = verbs.iter().filter(|(_, is)| *is).map(|(name, _)| *name);
         let names = verbs.map(|(name, _)| name).join(", ");
@@ -352,6 +357,7 @@ impl StepText {
             ("answered", self.answered.is_some(), "ping"),
             ("is", self.is.is_some(), "count"),
             ("at-least", self.at_least.is_some(), "count"),
+            ("has", self.has.is_some(), "get"),
         ];
         match company.into_iter().find(|(_, is, of)| *is && *of != verb) {
             Some((key, _, of)) => Err((key, format!("it belongs to {of}, and this is {verb}"))),
@@ -383,6 +389,7 @@ impl StepText {
             self.act.map(|act| StepKind::Act(act.0)),
             self.flow.map(StepKind::Flow),
             self.log.map(StepKind::Log),
+            self.get.map(|path| StepKind::Get(path, self.has.unwrap_or_default())),
         ];
         others.into_iter().flatten().next().ok_or(("step", "it says nothing to do".to_owned()))
     }
