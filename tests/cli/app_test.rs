@@ -22,16 +22,13 @@ fn tested(package: &Path, more: &[&str]) -> (String, String, Option<i32>) {
 fn the_examples_of_both_sdks_do_as_their_scenarios_say() {
     for (source, scenario) in [
         ("sdk/rust/examples/learning-switch", None),
-        (
-            "sdk/rust/examples/port-knocking",
-            Some("sdk/rust/examples/port-knocking/tests/knock.toml"),
-        ),
-        (
-            "sdk/python/examples/load_balancer.py",
-            Some("sdk/python/examples/tests/load_balancer.toml"),
-        ),
+        ("sdk/rust/examples/port-knocking", Some("port-knocking/tests/knock.toml")),
+        ("sdk/rust/examples/rate-monitor", Some("rate-monitor/tests/rates.toml")),
+        ("sdk/python/examples/load_balancer.py", Some("tests/load_balancer.toml")),
     ] {
-        let options = scenario.into_iter().flat_map(|file| ["--scenario", file]);
+        let beside = root().join(source).with_file_name("");
+        let scenario = scenario.map(|file| beside.join(file).display().to_string());
+        let options = scenario.iter().flat_map(|file| ["--scenario", file.as_str()]);
         let (table, errors, code) = tested(&package(source), &options.collect::<Vec<_>>());
         assert_eq!((errors.as_str(), code), ("", Some(0)), "{table}");
         assert!(table.ends_with("2 of 2 passed\n"), "{table}");

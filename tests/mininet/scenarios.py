@@ -9,6 +9,7 @@ import time
 from mininet.topo import LinearTopo, SingleSwitchTopo, Topo
 from mininet.topolib import TorusTopo, TreeTopo
 
+import catalogue
 import full
 import guide
 import kept
@@ -51,6 +52,7 @@ def all_of_them():
                  bridge_replaced, decoded, decoded_learning_switch, discovered):
         for version in VERSIONS:
             yield f"{body.__name__} {version}", functools.partial(body, version)
+    yield from catalogue.all_of_them(VERSIONS)
     yield from full.all_of_them(VERSIONS)
     yield from kept.all_of_them(VERSIONS)
     yield from movers.all_of_them(VERSIONS)

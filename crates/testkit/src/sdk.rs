@@ -66,7 +66,7 @@ pub fn package(source: &str) -> PathBuf {
     let mut command = author();
     let _alone = BUILDING.lock().unwrap_or_else(PoisonError::into_inner);
     let built = fs::metadata(&file).and_then(|data| data.modified()).ok();
-    if built.is_none_or(|built| built < newest(&root.join("sdk"))) {
+    if built.is_none_or(|built| built < newest(&root.join("sdk")).max(newest(&root.join("wit")))) {
         let output = command.args(["app", "build", source, "--output"]).arg(&file).output();
         let output = output.expect("the command starts");
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

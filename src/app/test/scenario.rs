@@ -60,7 +60,7 @@ pub(super) struct ScenarioStep {
 #[derive(Clone, Debug)]
 pub(super) enum StepKind {
     /// A host sends a frame.
-    Send(SendStep),
+    Send(Box<SendStep>),
     /// A host pings another one; whether that is answered.
     Ping(HostName, HostName, bool),
     /// Every host pings every other one, and is answered.
@@ -367,7 +367,7 @@ impl StepText {
 
     fn kind(self) -> Result<StepKind, (&'static str, String)> {
         if let Some(from) = self.send {
-            return Ok(StepKind::Send(self.sent(from)?));
+            return Ok(StepKind::Send(Box::new(self.sent(from)?)));
         }
         if let Some((from, to)) = self.ping {
             return match from == to {

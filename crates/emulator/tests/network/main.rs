@@ -1,6 +1,7 @@
 //! Emulated networks under a controller that makes hubs of them, and under controllers that
 //! misbehave.
 
+mod driven;
 mod together;
 
 use aldis_emulator::network::{
