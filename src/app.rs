@@ -44,8 +44,8 @@ enum AppCommand {
     /// Try an application in an emulated network, in this process: what it does, and whether that
     /// is what its scenarios say.
     Test(test::Args),
-    /// Build an application, install it in a running controller, and replace it each time its source
-    /// is saved; its log is printed as it comes.
+    /// Build an application, install it in a running controller, and replace it each time its
+    /// source is saved; its log is printed as it comes.
     Dev(dev::Args),
     #[command(flatten)]
     Running(client::app::RunningAppCommand),

@@ -33,30 +33,30 @@ Examples:
 
 A scenario is a file of TOML: a network, and steps with what must come of each.
 
-  topology = \"single,3\"             as aldis emulate spells it [default: linear,3]
-  openflow = [\"1.3\"]                [default: 1.3, then 1.0]
-  apps = [\"learning-switch\"]        applications of the controller behind this one [default: none]
+  topology = \"single,3\"    as in aldis emulate [default: linear,3]
+  openflow = [\"1.3\"]       [default: 1.3, then 1.0]
+  apps = [\"hub\"]           those of the controller behind it [default: none]
 
   [[step]]
-  send = \"h1\"                       a host sends a frame, by the fields of OpenFlow
+  send = \"h1\"              a host sends a frame, by fields of OpenFlow
   frame = { to = \"h2\", tcp_dst = 22 }
-  received-by = [\"h2\"]              these hosts receive it, and no others; [] for none
-
+  received-by = [\"h2\"]     these receive it, and no others; [] for none
   [[step]]
-  ping = [\"h1\", \"h2\"]               also pingall = true
+  ping = [\"h1\", \"h2\"]      or pingall = true
   [[step]]
   wait = \"200ms\"
   [[step]]
-  do = \"link-down s1 s2\"            what may happen in aldis emulate
+  do = \"link-down s1 s2\"   what may happen in aldis emulate
   [[step]]
-  flow = { switch = \"s1\", match = { ipv4_dst = \"10.0.0.2\" }, count = 1 }
+  flow.match.tcp_dst = 22    such flows are there
+  flow.count = 1
   [[step]]
-  log = \"opened\"                    a line of its log
+  log = \"opened\"           a line of its log
   [[step]]
-  count = \"opened\"                  a number that it counts
+  count = \"opened\"         a number that it counts
   at-least = 1
   [[step]]
-  get = \"doors\"                    its answer over HTTP, behind /apps/NAME/
+  get = \"doors\"            its answer behind /apps/NAME/
   has = \"open\"
 
 Host h1 has the addresses 10.0.0.1 and 00:00:00:00:00:01, and answers ARP and pings. Besides what steps say, the

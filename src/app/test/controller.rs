@@ -1,5 +1,5 @@
-//! The controller that an application is tested in: in this process, on ports of this machine alone,
-//! asked over its REST interface like any other.
+//! The controller that an application is tested in: in this process, on ports of this machine
+//! alone, asked over its REST interface like any other.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;

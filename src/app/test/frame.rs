@@ -223,7 +223,7 @@ impl FrameFields {
     /// The first field that a frame does not have as it is said here: its name, and what the frame
     /// has.
     pub(super) fn differs(&self, frame: &[u8]) -> Option<String> {
-        let seen = Seen::of(frame);
+        let seen = ArrivedFields::of(frame);
         let wanted = self.in_words();
         wanted.into_iter().find_map(|(name, wanted)| {
             let has = seen.0.iter().find(|(seen, _)| *seen == name).map(|(_, has)| has.as_str());
@@ -273,11 +273,11 @@ fn flags_in_words(TcpFlags(flags): TcpFlags) -> String {
 }
 
 /// The fields of a frame that arrived, as far as it has them.
-struct Seen(Vec<(&'static str, String)>);
+struct ArrivedFields(Vec<(&'static str, String)>);
 
-impl Seen {
-    fn of(bytes: &[u8]) -> Seen {
-        let mut seen = Seen(vec![]);
+impl ArrivedFields {
+    fn of(bytes: &[u8]) -> ArrivedFields {
+        let mut seen = ArrivedFields(vec![]);
         let Some(frame) = Ethernet::new(bytes) else { return seen };
         seen.add("eth_src", MacAddr(frame.source()));
         seen.add("eth_dst", MacAddr(frame.destination()));
@@ -337,7 +337,7 @@ impl Seen {
 /// A frame in a line: its fields by name.
 pub(super) fn in_words(frame: &[u8]) -> String {
     let mut line = String::new();
-    for (name, value) in Seen::of(frame).0 {
+    for (name, value) in ArrivedFields::of(frame).0 {
         // To a string this cannot fail.
         let _ = write!(line, "{}{name}={value}", if line.is_empty() { "" } else { "," });
     }

@@ -1,5 +1,5 @@
-//! A scenario is played: its network is connected to a controller with the application, each step is
-//! done, and what must come of it is waited for.
+//! A scenario is played: its network is connected to a controller with the application, each step
+//! is done, and what must come of it is waited for.
 
 use std::thread;
 use std::time::{Duration, Instant};

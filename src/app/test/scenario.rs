@@ -1,5 +1,5 @@
-//! A scenario, as TOML: a network, and steps with what must come of each. Every mistake is told with
-//! the file, the line and the key.
+//! A scenario, as TOML: a network, and steps with what must come of each. Every mistake is told
+//! with the file, the line and the key.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -205,8 +205,8 @@ impl<'a> Fabric<'a> {
         std::mem::take(&mut self.heard)
     }
 
-    /// The frames that came to hosts since the last call, the receiver with each; from the first call
-    /// on they are kept, [`ARRIVED_MAX`] at most.
+    /// The frames that came to hosts since the last call, each with its receiver. They are kept
+    /// from the first call on, [`ARRIVED_MAX`] at most.
     pub(super) fn take_arrived(&mut self) -> Vec<(u32, Vec<u8>)> {
         self.arrived.replace(Vec::new()).unwrap_or_default()
     }

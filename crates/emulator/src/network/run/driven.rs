@@ -1,5 +1,5 @@
-//! A network that its caller drives, step by step: a host sends a frame of the caller's choice, time
-//! passes, and the frames that hosts received are looked at.
+//! A network that its caller drives, step by step: a host sends a frame of the caller's choice,
+//! time passes, and the frames that hosts received are looked at.
 //!
 //! ```text
 //!   send ──▶ pass … pass ──▶ take_arrived ──▶ send …
@@ -100,8 +100,8 @@ impl DrivenNetwork<'_> {
         std::mem::take(&mut self.run.report.findings)
     }
 
-    /// The frames that hosts received since the last call, with the number of the receiver: all that
-    /// came in by its port, whatever their addresses, some ten thousand at most.
+    /// The frames that hosts received since the last call, with the number of the receiver: all
+    /// that came in by its port, whatever their addresses, some ten thousand at most.
     pub fn take_arrived(&mut self) -> Vec<(u32, Vec<u8>)> {
         self.run.fabric.take_arrived()
     }
