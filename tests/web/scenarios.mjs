@@ -4,6 +4,7 @@ import { strict as assert } from 'node:assert';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { appPage, appPageConfined, appPageKeys } from './app-page.mjs';
+import { ratesPage } from './rates-page.mjs';
 import { axe, controller, folder, network, page, PATIENCE_MS, proxy, run, until } from './world.mjs';
 
 const DRAWS = '--apps static-flows,topology,hosts,arp-proxy,nd-proxy,routing,route-flow,spanning'.split(' ');
@@ -326,6 +327,7 @@ export const SCENARIOS = [
   ['the page of an application asks its routes, behind a prefix, and is accessible', appPage],
   ['the page of an application reaches nothing but its routes', appPageConfined],
   ['the key of the person before the screen decides what the page of an application may do', appPageKeys],
+  ['the page of the rate monitor draws what ports carry', ratesPage],
   ['a key is asked for, and its role decides', keys],
   ['the page works behind a proxy with a prefix', behindProxy],
   ['ten thousand flows scroll', largeTable],

@@ -55,9 +55,14 @@ fn python_tools(root: &Path) -> Option<PathBuf> {
     Some(folder.join("bin"))
 }
 
-/// When the newest file below a folder was changed.
+/// When the newest file below a folder was changed, what is built there left out.
 fn newest(folder: &Path) -> SystemTime {
+    let made = |name: &str| ["build", "target", "__pycache__"].contains(&name);
     let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let entries = entries.filter(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        !made(&name) && !name.ends_with(".egg-info")
+    });
     let changed = entries.filter_map(|entry| match entry.file_type().ok()?.is_dir() {
         true => Some(newest(&entry.path())),
         false => entry.metadata().ok()?.modified().ok(),

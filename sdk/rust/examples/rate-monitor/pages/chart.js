@@ -19,12 +19,13 @@
     return `${bps < 10 && unit > 0 ? bps.toFixed(1) : Math.round(bps)} ${units[unit]}`;
   }
 
-  function draw(canvas, port) {
+  /** The lines have the colours of the numbers beside them. */
+  function draw(canvas, cells, port) {
     const pen = canvas.getContext('2d');
     const most = Math.max(1, ...port.rx_history, ...port.tx_history);
     pen.clearRect(0, 0, WIDTH, HEIGHT);
-    for (const [samples, colour] of [[port.tx_history, '#a0521f'], [port.rx_history, '#1261a0']]) {
-      pen.strokeStyle = colour;
+    for (const [samples, cell] of [[port.tx_history, cells[3]], [port.rx_history, cells[2]]]) {
+      pen.strokeStyle = getComputedStyle(cell).color;
       pen.beginPath();
       samples.forEach((bps, at) => {
         const x = ((at + SAMPLES - samples.length) * WIDTH) / SAMPLES;
@@ -56,7 +57,7 @@
         seen.add(key);
         const texts = [dpid, port.port, inWords(port.rx_bps), inWords(port.tx_bps)];
         texts.forEach((text, at) => { cells[at].textContent = text; });
-        draw(canvas, port);
+        draw(canvas, cells, port);
       }
     }
     for (const [key, { line }] of rows) {
