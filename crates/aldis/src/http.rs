@@ -22,7 +22,7 @@ use aldis_http::api::app_routes::{AppAnswer, AppRequest, NotAnswered};
 #[cfg(feature = "sandbox")]
 use aldis_http::api::apps::AppLine;
 use aldis_http::api::apps::{Apps, NotChanged};
-use aldis_http::api::weights::Design;
+use aldis_http::api::weights::{BadKnob, Design};
 use aldis_http::events::{EventReceiver, EventSender};
 use aldis_http::{Access, BindError, Commanded, Controller, HttpServer, Listening};
 use aldis_wire::DatapathId;
@@ -348,6 +348,10 @@ impl Controller for EngineView {
 
     fn design(&self) -> Design {
         views::design(&self.settings.now())
+    }
+
+    fn set_knobs(&self, knobs: serde_json::Map<String, serde_json::Value>) -> Result<(), BadKnob> {
+        self.settings.turn(knobs)
     }
 
     fn check(&self, to: DatapathId, messages: &[Message]) -> Result<(), Failure> {

@@ -13,6 +13,25 @@ use serde::{Deserialize, Deserializer, de};
 /// Keys that count at once when the file is read again.
 pub(crate) const LIVE: [&str; 3] = ["ibt", "bdu-us", "prt"];
 
+/// Keys that count only after a restart.
+#[cfg(feature = "http")]
+const AFTER_RESTART: [&str; 8] = [
+    "max-read-bytes",
+    "batching",
+    "write",
+    "core-binding",
+    "request-binding",
+    "output-batching",
+    "io-threads",
+    "period-ms",
+];
+
+/// The key, where it counts only after a restart.
+#[cfg(feature = "http")]
+pub(crate) fn waiting(key: &str) -> Option<&'static str> {
+    AFTER_RESTART.into_iter().find(|waits| *waits == key)
+}
+
 /// What was said of each knob. Keys are the papers' words.
 #[derive(Clone, PartialEq, Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields, rename_all = "kebab-case")]

@@ -4,8 +4,14 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use aldis_engine::Handle;
+#[cfg(feature = "http")]
+use aldis_http::api::weights::BadKnob;
+#[cfg(feature = "http")]
+use serde::Deserialize;
 
 use crate::config::Config;
+#[cfg(feature = "http")]
+use crate::knobs::{self, RunKnobs};
 use crate::reload::{self, ReloadChanges};
 #[cfg(feature = "http")]
 use crate::weights::WeightRules;
@@ -35,6 +41,40 @@ impl Settings {
         changes
     }
 
+    /// These knobs count from now on, the others as they do.
+    ///
+    /// # Errors
+    /// The first that cannot; nothing was changed.
+    #[cfg(feature = "http")]
+    pub(crate) fn turn(
+        &self,
+        said: serde_json::Map<String, serde_json::Value>,
+    ) -> Result<(), BadKnob> {
+        let bad = |key: &str, why: &dyn std::fmt::Display| BadKnob {
+            key: key.to_owned(),
+            why: why.to_string(),
+        };
+        let mut knobs = RunKnobs::default();
+        for (key, value) in said {
+            if let Some(waits) = knobs::waiting(&key) {
+                return Err(bad(
+                    waits,
+                    &"only a restart applies it: set it in the configuration, or by --set",
+                ));
+            }
+            let one =
+                RunKnobs::deserialize(serde_json::Map::from_iter([(key.clone(), number(value))]));
+            let one = one.map_err(|why| bad(&key, &aldis_plain::plain(&why.to_string())))?;
+            knobs = knobs.or_rather(one);
+        }
+        let mut config = self.now();
+        let design = knobs.over(config.design);
+        config.design =
+            design.map_err(|why| bad(why.keys.first().copied().unwrap_or_default(), &why.why))?;
+        self.engine.set_knobs(reload::knobs(&config));
+        Ok(())
+    }
+
     /// These rules about weights count from now on, or those that were said where there are none; a
     /// line for each difference.
     #[cfg(feature = "http")]
@@ -47,4 +87,11 @@ impl Settings {
         self.engine.set_knobs(reload::knobs(&config));
         changes
     }
+}
+
+/// A number that is written as a text is a number, as behind `--set`.
+#[cfg(feature = "http")]
+fn number(value: serde_json::Value) -> serde_json::Value {
+    let parsed = value.as_str().and_then(|text| text.trim().parse::<i64>().ok());
+    parsed.map_or(value, serde_json::Value::from)
 }

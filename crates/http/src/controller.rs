@@ -18,7 +18,7 @@ use aldis_wire::msg::{Message, PortStats};
 
 use crate::api::app_routes::{AppAnswer, AppRequest, NotAnswered};
 use crate::api::apps::{AppLine, Apps, NotChanged};
-use crate::api::weights::Design;
+use crate::api::weights::{BadKnob, Design};
 
 /// Why a controller without sandboxes installs nothing.
 const NO_SANDBOX: &str = "this controller was built without sandboxes, and installs no application";
@@ -153,6 +153,14 @@ pub trait Controller: Send + Sync + 'static {
 
     /// How workers share the switches.
     fn design(&self) -> Design;
+
+    /// Sets knobs of the design that count at once; the others stay. Until the controller ends, or
+    /// reads its configuration again.
+    ///
+    /// # Errors
+    /// A knob that there is not, that is out of range, that does nothing under this design, or that
+    /// counts only after a restart. Nothing was changed.
+    fn set_knobs(&self, knobs: serde_json::Map<String, serde_json::Value>) -> Result<(), BadKnob>;
 
     /// Whether these messages could be sent to a switch as one command.
     ///

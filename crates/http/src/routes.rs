@@ -108,6 +108,7 @@ impl RouteTable {
             .put("/api/v1/sequences/{on}", api::apps::order)
             .delete("/api/v1/sequences/{on}", api::apps::reset_order)
             .get("/api/v1/design", api::weights::design)
+            .put("/api/v1/design", api::weights::set_design)
             .get("/api/v1/weights", api::weights::show)
             .put("/api/v1/weights", api::weights::set)
             .delete("/api/v1/weights", api::weights::reset)

@@ -65,6 +65,26 @@ pub struct Design {
     pub knobs: std::collections::BTreeMap<String, String>,
 }
 
+/// Knobs of the design.
+#[derive(Clone, Debug, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
+#[serde(deny_unknown_fields)]
+pub(crate) struct DesignChange {
+    /// Their values, by the names that `--set` has: `ibt`, `bdu-us` and `prt` count at once
+    #[cfg_attr(test, schema(value_type = std::collections::BTreeMap<String, String>,
+        example = json!({"bdu-us": "300"})))]
+    knobs: serde_json::Map<String, serde_json::Value>,
+}
+
+/// A knob that was not set: its key, and why.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct BadKnob {
+    /// The key.
+    pub key: String,
+    /// The sentence.
+    pub why: String,
+}
+
 /// The rules about weights
 #[cfg_attr(test, utoipa::path(get, path = "/api/v1/weights", operation_id = "weights", tag = "controller", responses(
     (status = 200, description = "Rules, in order", body = Rules),
@@ -123,4 +143,25 @@ pub(crate) async fn reset(State(shared): Ctx) -> Result<Json<Rules>, Problem> {
 )))]
 pub(crate) async fn design(State(shared): Ctx) -> Json<Design> {
     Json(shared.controller.design())
+}
+
+/// Other knobs of the design, from now on
+///
+/// Those that are not named stay. They count at once, and no session is dropped: until the
+/// controller ends, or reads its configuration again.
+#[cfg_attr(test, utoipa::path(put, path = "/api/v1/design", operation_id = "set_design", tag = "controller", request_body = DesignChange, responses(
+    (status = 200, description = "The design as it is now", body = Design),
+    (status = 400, description = "No JSON", body = Problem),
+    (status = 415, description = "Not said to be JSON", body = Problem),
+    (status = 422, description = "A knob that there is not, that is out of range, that does nothing under this design, or that counts only after a restart; nothing was changed", body = Problem),
+)))]
+pub(crate) async fn set_design(
+    State(shared): Ctx,
+    extract::Json(DesignChange { knobs }): extract::Json<DesignChange>,
+) -> Result<Json<Design>, Problem> {
+    shared.controller.set_knobs(knobs).map_err(|BadKnob { key, why }| {
+        let detail = format!("knobs.{key}: {why}");
+        Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "bad-knob", detail)
+    })?;
+    Ok(Json(shared.controller.design()))
 }
