@@ -159,6 +159,20 @@ class HttpTest(unittest.TestCase):
             self.ask("/body", body=b"no json")
 
 
+class PacketTest(unittest.TestCase):
+    def test_a_packet_of_headers_is_read_as_it_was_written(self):
+        made = packet.Packet()
+        made.add_protocol(ethernet.ethernet(TWO, ONE, 0x0806))
+        made.add_protocol(arp.arp(arp.ARP_REPLY, ONE, "10.0.0.1", TWO, "10.0.0.2"))
+        made.serialize()
+        self.assertEqual(len(made.data), 14 + 28)
+        read = packet.Packet(made.data)
+        header, message = read.get_protocol(ethernet.ethernet), read.get_protocol(arp.arp)
+        self.assertEqual((header.dst, header.src, header.ethertype), (TWO, ONE, 0x0806))
+        self.assertEqual((message.opcode, message.src_mac, message.src_ip), (2, ONE, "10.0.0.1"))
+        self.assertEqual((message.dst_mac, message.dst_ip), (TWO, "10.0.0.2"))
+
+
 class HostTest(unittest.TestCase):
     def test_values_are_bytes_and_go_where_they_are_bound(self):
         kv.set("a", "é")

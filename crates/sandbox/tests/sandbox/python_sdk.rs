@@ -75,3 +75,13 @@ fn python_reads_and_writes_the_records_of_the_host() {
     assert_eq!(flow.match_.fields.len(), 3);
     assert!(matches!(flow.match_.fields[0], Field::InPort(port) if port.0 == 2));
 }
+
+#[test]
+fn the_sdk_of_python_passes_its_own_tests() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../sdk/python/tests");
+    let mut python = Command::new("python3");
+    python.args(["-B", "-m", "unittest", "discover", "-s"]).arg(tests);
+    let ran = python.output().expect("python3 is needed: install Python 3.10 or later");
+    let said = String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && said.contains("\nOK"), "{said}");
+}

@@ -95,7 +95,8 @@ impl RateMonitor {
 
     fn rates(&self) -> Value {
         let switches = self.switches.iter().map(|(dpid, ports)| {
-            let ports: Vec<Value> = ports.iter().map(|(port, rates)| rates.in_json(*port)).collect();
+            let ports: Vec<Value> =
+                ports.iter().map(|(port, rates)| rates.in_json(*port)).collect();
             json!({"dpid": format!("{dpid:016x}"), "ports": ports})
         });
         json!({"switches": switches.collect::<Vec<_>>()})
