@@ -211,10 +211,14 @@ fn fingerprint(source: &Path) -> u64 {
     if source.is_dir() {
         add(source, DEPTH_MAX, &mut left, &mut hasher);
     } else {
-        // Others may lie beside a module: what it can import, its manifest and its pages count.
+        // Anything may lie beside a module: what it can import, manifests and its pages count.
         let folder = source.parent().unwrap_or(Path::new(""));
         let folder = if folder == Path::new("") { Path::new(".") } else { folder };
-        add(folder, 0, &mut left, &mut hasher);
+        let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+        let is_part =
+            |path: &PathBuf| path.extension().is_some_and(|is| is == "py" || is == "toml");
+        let parts = entries.map(|entry| entry.path()).filter(is_part).collect();
+        add_all(parts, 0, &mut left, &mut hasher);
         add(&folder.join("pages"), DEPTH_MAX, &mut left, &mut hasher);
     }
     hasher.finish()
@@ -223,7 +227,10 @@ fn fingerprint(source: &Path) -> u64 {
 /// Adds the files of a folder, and of those in it down to a depth.
 fn add(folder: &Path, depth: usize, left: &mut usize, hasher: &mut DefaultHasher) {
     let entries = fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
-    let mut paths: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    add_all(entries.map(|entry| entry.path()).collect(), depth, left, hasher);
+}
+
+fn add_all(mut paths: Vec<PathBuf>, depth: usize, left: &mut usize, hasher: &mut DefaultHasher) {
     paths.sort();
     for path in paths.into_iter().filter(|path| is_source(path)) {
         let Ok(data) = fs::symlink_metadata(&path) else { continue };
@@ -240,7 +247,7 @@ fn add(folder: &Path, depth: usize, left: &mut usize, hasher: &mut DefaultHasher
 fn is_source(path: &Path) -> bool {
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let made = ["target", "__pycache__", "tests", "Cargo.lock"].contains(&name);
-    let ends = [".app", ".wasm", ".pyc", "~"].iter().any(|end| name.ends_with(end));
+    let ends = [".app", ".wasm", ".pyc", ".log", "~"].iter().any(|end| name.ends_with(end));
     !made && !ends && !name.starts_with('.')
 }
 
@@ -278,6 +285,13 @@ mod tests {
         assert_ne!(saved, before);
         fs::write(folder.join("src/more.rs"), "").unwrap();
         assert_ne!(fingerprint(&folder), saved);
+        let module = folder.join("knock.py");
+        fs::write(&module, "one").unwrap();
+        let before = fingerprint(&module);
+        fs::write(folder.join("notes.txt"), "x").unwrap();
+        assert_eq!(fingerprint(&module), before);
+        fs::write(folder.join("knock.toml"), "x").unwrap();
+        assert_ne!(fingerprint(&module), before);
         fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -130,3 +130,41 @@ fn an_application_that_fails_or_may_not_do_what_it_does_has_not_passed() {
     assert!(table.contains("of its commands were refused, and 0 may be"), "{table}");
     assert!(table.contains("simple-switch 0.1.0: 0 of 2 passed"), "{table}");
 }
+
+/// Does nothing until it is handed events, and traps then.
+const TRAPS: &str = r#"(component
+  (core module $m
+    (memory (export "memory") 4)
+    (func (export "realloc") (param i32 i32 i32 i32) (result i32) i32.const 4096)
+    (func (export "start") (param i32 i32) (result i32) i32.const 16)
+    (func (export "batch") (param i32 i32) (result i32) unreachable)
+    (func (export "tick") (param i64) (result i32) i32.const 16)
+    (func (export "stop")))
+  (core instance $i (instantiate $m))
+  (alias core export $i "memory" (core memory $memory))
+  (alias core export $i "realloc" (core func $realloc))
+  (func (export "start") (param "config" string) (result (result (error string)))
+    (canon lift (core func $i "start") (memory $memory) (realloc (core func $realloc))))
+  (func (export "batch") (param "events" (list u8)) (result (list u8))
+    (canon lift (core func $i "batch") (memory $memory) (realloc (core func $realloc))))
+  (func (export "tick") (param "now" u64) (result (list u8))
+    (canon lift (core func $i "tick") (memory $memory) (realloc (core func $realloc))))
+  (func (export "stop") (canon lift (core func $i "stop"))))"#;
+
+#[test]
+fn an_application_that_traps_has_not_passed_though_the_network_goes_on() {
+    let folder = Folder::new("app-test-traps");
+    let manifest = "contract = \"0.1\"\nname = \"traps\"\nversion = \"1\"\n";
+    let component = wat::parse_str(TRAPS).unwrap();
+    let packed = aldis_sandbox::pack(manifest.as_bytes(), &component, &[], None).unwrap();
+    let file = folder.write("traps.app", packed);
+    let (table, _, code) = tested(Path::new(&file), &[]);
+    assert_eq!(code, Some(1), "{table}");
+    assert!(table.contains("6 of 6 pings answered"), "{table}");
+    assert!(table.contains("it failed ") && table.contains(" times, and may 0"), "{table}");
+    // Where that is what is tried, it is no mistake.
+    let scenario = "apps = [\"hub\"]\nfailures = 100\n[[step]]\npingall = true\n";
+    let scenario = folder.write("traps.toml", scenario);
+    let (table, _, code) = tested(Path::new(&file), &["--scenario", &scenario]);
+    assert_eq!(code, Some(0), "{table}");
+}

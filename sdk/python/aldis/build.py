@@ -35,7 +35,10 @@ def build(source, output):
         command += ["aldis_entry", "-o", pathlib.Path(output).resolve()]
         # The tool of the Python that runs this, where it is in no search path.
         tools = str(pathlib.Path(sys.executable).parent) + os.pathsep
-        environment = dict(os.environ, PATH=tools + os.environ.get("PATH", ""))
+        # What is wrong with the module is said by Python; where the tool was then says nothing.
+        environment = dict(
+            os.environ, PATH=tools + os.environ.get("PATH", ""), RUST_BACKTRACE="0"
+        )
         subprocess.run([str(word) for word in command], check=True, env=environment)
 
 
