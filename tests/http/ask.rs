@@ -233,6 +233,35 @@ fn what_is_refused_is_one_sentence() {
 }
 
 #[test]
+fn knobs_of_the_design_are_turned_while_it_runs() {
+    let args = ["--http", "127.0.0.1:0", "--design", "maestro-round-robin"];
+    let mut controller = Running::start(&args);
+    let api = Api::of(&mut controller);
+    let knob = |name: &str| api.get("/api/v1/design").json()["knobs"][name].clone();
+    let put = |body: &str| {
+        let json = [("Content-Type", "application/json")];
+        api.ask("PUT", "/api/v1/design", &json, body.as_bytes())
+    };
+    for body in [r#"{"knobs": {"bdu-us": 300}}"#, r#"{"knobs": {"bdu-us": " 301 "}}"#] {
+        assert_eq!(put(body).status, 200, "{body}");
+    }
+    assert_eq!(knob("bdu-us"), "301");
+    for (body, words) in [
+        (r#"{"knobs": {"bdu-us": 500, "ibt": 100}}"#, "knobs.ibt: design maestro-round-robin"),
+        (r#"{"knobs": {"bdu-us": -1}}"#, "knobs.bdu-us: -1 is below 0"),
+        (r#"{"knobs": {"bdu-us": "soon"}}"#, "knobs.bdu-us: "),
+        (r#"{"knobs": {"prt": 9}}"#, "knobs.prt: "),
+        (r#"{"knobs": {"write": "immediate"}}"#, "knobs.write: only a restart applies it"),
+        (r#"{"knobs": {"wings": 2}}"#, "knobs.wings: "),
+        (r#"{"knob": {}}"#, "`knob`"),
+    ] {
+        let answer = put(body);
+        assert!(answer.is_problem(422, words), "{body}: {answer:?}");
+    }
+    assert_eq!(knob("bdu-us"), "301");
+}
+
+#[test]
 fn weights_are_changed_while_it_runs() {
     let (mut controller, api) = serving();
     let _network = Network::start(&controller, Version::V13, "linear,3", &[]);

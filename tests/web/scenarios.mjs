@@ -123,6 +123,21 @@ async function flows() {
   await withoutFaults(seen);
 }
 
+async function knobs() {
+  const made = await controller(DRAWS);
+  const seen = await page();
+  await seen.goto(`${made.url}#/performance`);
+  const field = seen.getByLabel('ibt', { exact: true });
+  await field.fill('0');
+  await seen.getByRole('button', { name: 'Set ibt' }).click();
+  await see(seen, 'knobs.ibt');
+  await field.fill('321');
+  await seen.getByRole('button', { name: 'Set ibt' }).click();
+  await see(seen, 'ibt is 321 from now on.');
+  assert.equal((await made.ask('api/v1/design')).knobs.ibt, '321');
+  await withoutFaults(seen);
+}
+
 async function weights() {
   const made = await controller(DRAWS);
   await network(made, 'linear,2', 2);
@@ -320,6 +335,7 @@ export const SCENARIOS = [
   ['a packet is followed hop by hop, and the flow that drops it is found and removed', packet],
   ['a flow is checked, refused and added with the answer of the controller and the switch', flows],
   ['a weight that is moved counts at once', weights],
+  ['a knob of the design is turned, or refused with its reason', knobs],
   ['names and answers that hold markup are shown as text', hostile],
   ['every page is accessible, in dark and light, wide and narrow', accessible],
   ['the page comes back by itself when the controller does', restart],

@@ -6,6 +6,7 @@ import type { Design } from '../core/types';
 import { count } from '../core/units';
 import type { Statistics } from './statistics';
 import { curves } from './statistics';
+import { Knob } from './knob';
 import { useCell } from '../core/cell';
 
 const SAYS: Record<string, string> = {
@@ -55,7 +56,9 @@ export function DesignPicture({ design, now }: { design: Design; now: Statistics
         {Object.entries(design.knobs).map(([name, value]) => (
           <div key={name}>
             <dt>{name}</dt>
-            <dd>{value}</dd>
+            <dd>
+              <Knob name={name} value={value} />
+            </dd>
           </div>
         ))}
       </dl>

@@ -9,6 +9,7 @@ import { byPath, useResource } from '../core/poll';
 import type { Design, WeightRules } from '../core/types';
 import { moment, seconds } from '../core/units';
 import { Button, Chip, Choice, Figure, Figures, Panel, Pending, say } from '../ui/kit';
+import { Knob } from './knob';
 
 const KNOBS: Record<string, string> = {
   batching: 'When a batch is large enough: at each read, at a fixed number of requests, or as the load asks for.',
@@ -92,7 +93,7 @@ function Knobs(): JSX.Element {
           {Object.entries(data.knobs).map(([name, value]) => (
             <div key={name}>
               <dt>
-                <code>{name}</code> <Chip tone="info">{value}</Chip>
+                <code>{name}</code> <Knob name={name} value={value} />
               </dt>
               <dd>{KNOBS[name] ?? ''}</dd>
             </div>
@@ -100,7 +101,7 @@ function Knobs(): JSX.Element {
         </dl>
       )}
       <p class="hint">
-        Knobs are set with <code>--set</code> or in the configuration; ibt, bdu-us and prt change while it runs when the configuration is read again.
+        Knobs are set with <code>--set</code> or in the configuration. What is set here counts until the controller ends, or reads its configuration again.
       </p>
     </Panel>
   );

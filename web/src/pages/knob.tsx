@@ -1,0 +1,45 @@
+// A knob of the design that counts at once: shown, and set.
+
+import type { JSX } from 'preact';
+import { useState } from 'preact/hooks';
+import { ask, sentence } from '../core/api';
+import { byPath } from '../core/poll';
+import type { Design } from '../core/types';
+import { Button, Chip, say } from '../ui/kit';
+
+/** What counts without a restart. */
+const LIVE = ['ibt', 'bdu-us', 'prt'];
+
+export function Knob({ name, value }: { name: string; value: string }): JSX.Element {
+  const [own, setOwn] = useState<string | null>(null);
+  if (!LIVE.includes(name)) return <Chip tone="info">{value}</Chip>;
+  const save = async (event: Event) => {
+    event.preventDefault();
+    if (own === null || own.trim() === value) return setOwn(null);
+    try {
+      await ask<Design>('api/v1/design', { method: 'PUT', body: { knobs: { [name]: own.trim() } } });
+      await byPath<Design>('api/v1/design', 10_000).now();
+      say('ok', `${name} is ${own.trim()} from now on.`);
+      setOwn(null);
+    } catch (problem) {
+      say('bad', sentence(problem));
+    }
+  };
+  return (
+    <form class="knob" onSubmit={(event) => void save(event)}>
+      <input
+        type="text"
+        inputMode="numeric"
+        size={6}
+        value={own ?? value}
+        aria-label={name}
+        onInput={(event) => setOwn(event.currentTarget.value)}
+      />
+      {own === null || own.trim() === value ? null : (
+        <Button type="submit" onClick={() => undefined} label={`Set ${name}`}>
+          Set
+        </Button>
+      )}
+    </form>
+  );
+}
