@@ -71,8 +71,7 @@ pub struct Design {
 #[serde(deny_unknown_fields)]
 pub(crate) struct DesignChange {
     /// Their values, by the names that `--set` has: `ibt`, `bdu-us` and `prt` count at once
-    #[cfg_attr(test, schema(value_type = std::collections::BTreeMap<String, String>,
-        example = json!({"bdu-us": "300"})))]
+    #[cfg_attr(test, schema(value_type = std::collections::BTreeMap<String, String>))]
     knobs: serde_json::Map<String, serde_json::Value>,
 }
 

@@ -52,6 +52,7 @@ use crate::{api, metrics, openapi, problem};
         api::apps::order,
         api::apps::reset_order,
         api::weights::design,
+        api::weights::set_design,
         api::weights::show,
         api::weights::set,
         api::weights::reset,

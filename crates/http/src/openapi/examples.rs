@@ -43,6 +43,7 @@ pub(super) fn of(method: &str, path: &str) -> Option<Value> {
             "switch": "1", "port": "1",
             "packet": {"ipv4_src": "10.0.0.1", "ipv4_dst": "10.0.0.2", "tcp_dst": 80}
         }),
+        ("put", "/api/v1/design") => json!({"knobs": {"bdu-us": 300}}),
         ("put", "/api/v1/sequences/{on}") => json!({"apps": ["hosts", "learning-switch"]}),
         ("put", "/api/v1/weights") => json!({"rules": [{"switches": "1", "weight": 4}]}),
         ("post" | "delete", path) => return foreign(method, path),
@@ -133,7 +134,7 @@ mod tests {
     use crate::api::names::NewName;
     use crate::api::static_flows::{StaticFlowChanges, named};
     use crate::api::trace::Question;
-    use crate::api::weights::Rules;
+    use crate::api::weights::{DesignChange, Rules};
     use crate::extract::parse;
 
     #[test]
@@ -173,6 +174,7 @@ mod tests {
         named(read("put", "/api/v1/static-flows/{name}"), "x").unwrap();
         read::<Question>("post", "/api/v1/trace");
         read::<Order>("put", "/api/v1/sequences/{on}");
+        read::<DesignChange>("put", "/api/v1/design");
         read::<Rules>("put", "/api/v1/weights");
     }
 }
