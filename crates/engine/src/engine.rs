@@ -21,13 +21,12 @@ use crate::pin;
 use crate::shared::inbox::Inbox;
 
 pub(crate) mod assemble;
-pub(crate) mod guard;
 mod listen;
 pub(crate) mod publisher;
 pub(crate) mod threads;
 
 use assemble::WorkerPlan;
-use guard::guard;
+use crate::guard::guard;
 use listen::{Acceptor, listen};
 use threads::Threads;
 

@@ -56,6 +56,7 @@ pub mod command;
 mod conn;
 pub mod design;
 mod engine;
+mod guard;
 mod handle;
 mod lifecycle;
 pub mod limits;

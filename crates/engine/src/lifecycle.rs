@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use aldis_control::EventKind;
 use aldis_control::pipeline::{AppEntry, LineUp, LineUpError};
 
-use crate::engine::guard::guard;
+use crate::guard::guard;
 use crate::handle::Handle;
 use crate::limits::LINE_UP_WITHIN;
 

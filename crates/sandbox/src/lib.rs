@@ -3,10 +3,10 @@
 //!
 //! A [`Package`] is read, [`Compiled`] and installed as an [`Application`]; each worker's pipeline
 //! gets its [`Sandboxed`] part of it, which is an [`aldis_control::App`] like any other. Events go
-//! in and commands come out as flat records ([`aldis_records`]). An application that traps, loops, asks for more
-//! than it may or returns garbage costs the batch nothing but its own answers; it is started again
-//! after a back-off, and quarantined after some failures. Nothing here compiles or instantiates on
-//! a worker.
+//! in and commands come out as flat records ([`aldis_records`]). An application that traps, loops,
+//! asks for more than it may or returns garbage costs the batch nothing but its own answers; it is
+//! started again after a back-off, and quarantined after some failures. Nothing here compiles or
+//! instantiates on a worker.
 
 mod application;
 mod apply;

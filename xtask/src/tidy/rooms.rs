@@ -12,6 +12,7 @@ const ROOMS: &[&str] = &[
     "limits",
     "design",
     "clock",
+    "guard",
     "pin",
     "sync",
     "command",
