@@ -1,6 +1,8 @@
 //! Routes and pages of installed applications: handed over, answered, refused, and behind the same
 //! authentication as everything else.
 
+use std::time::{Duration, Instant};
+
 use aldis_sandbox::{Page, pack};
 use aldis_testkit::Folder;
 use aldis_testkit::client::{Api, HttpAnswer};
@@ -253,4 +255,43 @@ fn an_application_reads_the_lists_that_rest_gives() {
 fn without_the_monitor_there_are_no_port_statistics() {
     let (_controller, api) = started();
     assert!(api.get("/api/v1/port-statistics").is_problem(404, "port statistics"));
+}
+
+/// One that takes three seconds to fail at its start, all of which the installation takes.
+#[test]
+fn everything_else_is_answered_while_an_application_is_installed() {
+    let (_controller, api) = started();
+    install(&api, &package("echo", true, &[("index.html", "")]));
+    let start = "(func (export \"start\") (param i32 i32) (result i32) i32.const 16)";
+    let slow = COMPONENT.replace(
+        start,
+        "(func (export \"start\") (param i32 i32) (result i32) (loop $on (br $on)) unreachable)",
+    );
+    assert_ne!(slow, COMPONENT);
+    let manifest =
+        "contract = \"0.1\"\nname = \"slow\"\nversion = \"1\"\n[limits]\nstart-ms = 3000\n";
+    let slow = pack(manifest.as_bytes(), &wat::parse_str(slow).unwrap(), &[], None).unwrap();
+    let installing = {
+        let api = api.clone();
+        std::thread::spawn(move || {
+            let kind = [("Content-Type", "application/octet-stream")];
+            let begun = Instant::now();
+            let answer = api.ask("POST", "/api/v1/apps", &kind, &slow);
+            assert!(answer.is_problem(422, "it does not start"), "{answer:?}");
+            begun.elapsed()
+        })
+    };
+    let mut slowest = Duration::ZERO;
+    let mut asked = 0;
+    while !installing.is_finished() {
+        for path in ["/api/v1/apps", "/apps/echo/x", "/apps/echo/", "/metrics"] {
+            let begun = Instant::now();
+            assert!(api.get(path).status < 400, "{path}");
+            slowest = slowest.max(begun.elapsed());
+            asked += 1;
+        }
+    }
+    let took = installing.join().unwrap();
+    assert!(took >= Duration::from_secs(3) && asked > 20, "{asked} in {took:?}");
+    assert!(slowest < Duration::from_secs(2), "{slowest:?} of {took:?}");
 }

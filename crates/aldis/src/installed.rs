@@ -14,11 +14,12 @@ mod folder;
 mod keeper;
 mod network;
 mod space;
+mod table;
 mod watch;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use aldis_control::EventKind;
 use aldis_control::pipeline::AppEntry;
@@ -35,6 +36,7 @@ use candidate::Candidate;
 use folder::Folder;
 use network::PublishedNetwork;
 use space::Space;
+use table::{InstalledTable, TableChange};
 
 /// The applications that were installed from packages.
 pub(crate) struct InstalledApps {
@@ -44,8 +46,7 @@ pub(crate) struct InstalledApps {
     trust: Trust,
     tables: aldis_control::Tables,
     network: Arc<dyn NetworkSnapshots>,
-    /// By name. Held while one is installed, replaced or removed: one at a time.
-    apps: Mutex<BTreeMap<&'static str, Installed>>,
+    apps: InstalledTable,
 }
 
 /// One of them.
@@ -59,9 +60,6 @@ struct Installed {
     /// The version that runs in its shadow.
     candidate: Option<Candidate>,
 }
-
-/// All of them, while one is changed.
-type Apps<'a> = MutexGuard<'a, BTreeMap<&'static str, Installed>>;
 
 /// What is to be known of an installed application besides what any application has.
 pub(crate) struct AboutInstalled {
@@ -113,7 +111,7 @@ impl InstalledApps {
         let runtime = runtime.map_err(|why| format!("cannot make sandboxes: {why}"))?;
         let folder = folder.map(Folder::new);
         let network = Arc::new(PublishedNetwork::new(engine.clone(), admin));
-        let apps = Mutex::default();
+        let apps = InstalledTable::default();
         let installed = InstalledApps { engine, runtime, folder, trust, tables, network, apps };
         let installed = Arc::new(installed);
         installed.install_kept();
@@ -198,7 +196,7 @@ impl InstalledApps {
     /// Puts a version that runs where the one before did in its place.
     fn put_in_place(
         self: &Arc<Self>,
-        mut apps: Apps<'_>,
+        mut apps: TableChange<'_>,
         name: &'static str,
         before: Installed,
         new: Installed,
@@ -327,12 +325,12 @@ impl InstalledApps {
 
     /// Whether an application of this name was installed.
     pub(crate) fn has(&self, name: &str) -> bool {
-        self.lock().contains_key(name)
+        self.apps.shown().contains_key(name)
     }
 
     /// What is to be known of each, by name.
     pub(crate) fn about(&self) -> BTreeMap<&'static str, AboutInstalled> {
-        let apps = self.lock();
+        let apps = self.apps.shown();
         let about = |(name, installed): (&&'static str, &Installed)| {
             let (manifest, status) =
                 (installed.application.manifest(), installed.application.status());
@@ -361,7 +359,7 @@ impl InstalledApps {
 
     /// The newest lines that one wrote to the log, the oldest first.
     pub(crate) fn lines(&self, name: &str) -> Option<Vec<Line>> {
-        self.lock().get(name).map(|installed| installed.application.lines())
+        self.apps.shown().get(name).map(|installed| installed.application.lines())
     }
 
     /// An application with its space, which holds these values, or what the folder has of it.
@@ -409,8 +407,9 @@ impl InstalledApps {
         }
     }
 
-    fn lock(&self) -> Apps<'_> {
-        self.apps.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Changes the applications: one at a time.
+    fn lock(&self) -> TableChange<'_> {
+        self.apps.change()
     }
 }
 

@@ -45,9 +45,9 @@ impl InstalledApps {
         Some(found.map(|page| page.bytes.clone()))
     }
 
-    /// The application, without the lock that is held while another one is installed.
+    /// The application, also while another one is installed.
     fn asked(&self, name: &str) -> Result<Application, NotAnswered> {
-        let found = self.lock().get(name).map(|installed| installed.application.clone());
+        let found = self.apps.shown().get(name).map(|installed| installed.application.clone());
         found.ok_or_else(|| {
             let why = format!("no application {name:?} was installed from a package");
             NotAnswered::Unknown(why)

@@ -77,7 +77,7 @@ impl InstalledApps {
         let apps = Arc::clone(self);
         let watch = move || {
             loop {
-                let there = apps.lock().get(name).cloned();
+                let there = apps.apps.shown().get(name).cloned();
                 let Some(there) = there.filter(|there| there.replaced == replaced) else { return };
                 match there.candidate_status() {
                     Some((_, AppState::Running | AppState::Restarting(_), status)) => {
