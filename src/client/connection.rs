@@ -170,6 +170,19 @@ impl Base {
         if bytes.len() > LARGE {
             eprintln!("the controller compiles it: {} MB take some seconds", bytes.len() >> 20);
         }
+        self.send_compiled(method, path, bytes)
+    }
+
+    /// The same for a package whose code the controller has already.
+    ///
+    /// # Errors
+    /// As [`Base::get`].
+    pub(crate) fn send_compiled(
+        &self,
+        method: &str,
+        path: &str,
+        bytes: &[u8],
+    ) -> Result<String, String> {
         self.ask(method, path, Body { kind: PACKAGE, bytes })
     }
 

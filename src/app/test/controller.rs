@@ -92,7 +92,7 @@ impl TestController {
             return Err(CommandFailure::Failed("the controller serves no HTTP".to_owned()));
         };
         let controller = TestController { running, http: Base::at(&url)?, name: name.to_owned() };
-        match controller.http.send("POST", "/api/v1/apps", package) {
+        match controller.http.send_compiled("POST", "/api/v1/apps", package) {
             Ok(_) => Ok(controller),
             Err(why) => {
                 controller.running.stop();
