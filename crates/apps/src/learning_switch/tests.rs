@@ -511,7 +511,7 @@ fn an_application_behind_it_has_nothing_to_answer() {
     for version in Version::ALL {
         let config = LearningConfig::new(Seed::new([7; 16]));
         let mut bench = TestSwitch::new(version, |app_set| {
-            app_set.with(move || LearningSwitch::new(config.clone())).with(|| Hub)
+            app_set.with(move || LearningSwitch::new(config)).with(|| Hub)
         });
         let frames = &mut [request(3, &frame(A, B, &IPV4)), request(4, &frame(B, A, &IPV4))];
         assert_eq!(bench.stopped(frames), [true, true]);
