@@ -138,7 +138,11 @@ fn unit(root: &Path) -> SuiteTally {
     let args = ["test", "--locked", "--workspace", "--no-fail-fast"];
     let mut tally = SuiteTally::default();
     let mut failed = Vec::new();
-    let good = each_line(cargo(root).args(args), |line| {
+    // Most of them wait for a peer: twice as many as there are processors keep these at work.
+    let threads = std::thread::available_parallelism().map_or(4, |cores| 2 * cores.get());
+    let mut tests = cargo(root);
+    tests.args(args).env("RUST_TEST_THREADS", threads.to_string());
+    let good = each_line(&mut tests, |line| {
         println!("{line}");
         tally = tally.plus(test_result(line).unwrap_or_default());
         failed.extend(failed_test(line).map(str::to_owned));
