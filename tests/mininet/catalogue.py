@@ -49,14 +49,14 @@ def package(name):
     return os.path.join(ROOT, "target/sdk", name + ".app")
 
 
-def started(lab, version, hosts, name):
-    """A learning switch, with an application in front of it."""
+def started(lab, version, hosts, name, behind="learning-switch"):
+    """A learning switch or another one behind, with an application in front of it."""
     # Machine code is kept from one scenario to the next: that of Python takes ten seconds.
     code = os.path.join(ROOT, "target/sdk/code")
     os.makedirs(code, 0o700, exist_ok=True)
     os.makedirs(lab.path("apps"), 0o700)
     os.symlink(code, lab.path("apps/code"))
-    lab.start_controller("--apps", "learning-switch", "--app-folder", lab.path("apps"))
+    lab.start_controller("--apps", behind, "--app-folder", lab.path("apps"))
     net = lab.start_network(SingleSwitchTopo(hosts), version)
     said = output(controller_command()[0], "app", "install", package(name), seconds=COMPILE_S)
     expect(any(name.replace("_", "-") in line and "running" in line for line in said.splitlines()), f"{name} runs", said)
@@ -114,6 +114,15 @@ def balanced(version, lab):
     expect(net.pingAll() == 0, "pingall without loss", "losses")
 
 
+def learned(version, lab):
+    """Ryu's tutorial serves a network; the hub behind it has nothing to do."""
+    net = started(lab, version, 3, "learning_switch", behind="hub")
+    expect(net.pingAll() == 0, "pingall without loss", "losses")
+    own = lambda: [flow for flow in lab.flows("s1", version) if "cookie=0xa1d1" in flow and "priority=1," in flow]  # noqa: E731
+    wait_until("a flow for each pair", lambda: len(own()) >= 6, seen=lambda: lab.flows("s1", version))
+    expect(net.pingAll() == 0, "pingall without loss", "losses")
+
+
 def measured(version, lab):
     """The rates of ports are those that hosts send at, as JSON and on a page."""
     net = started(lab, version, 2, "rate-monitor")
@@ -136,6 +145,6 @@ def measured(version, lab):
 
 
 def all_of_them(versions):
-    for body in (knocked, balanced, measured):
+    for body in (knocked, balanced, learned, measured):
         for version in versions:
             yield f"{body.__name__} {version}", functools.partial(body, version)

@@ -9,11 +9,12 @@ use std::time::SystemTime;
 const PYTHON: &str = "/usr/bin/python3";
 
 /// What scenarios install: the source below `sdk`, and the name of the package.
-const PACKAGES: [(&str, &str); 5] = [
+const PACKAGES: [(&str, &str); 6] = [
     ("rust/examples/learning-switch", "simple-switch"),
     ("rust/examples/packet-count", "packet-count"),
     ("rust/examples/port-knocking", "port-knocking"),
     ("rust/examples/rate-monitor", "rate-monitor"),
+    ("python/examples/learning_switch.py", "learning_switch"),
     ("python/examples/load_balancer.py", "load_balancer"),
 ];
 
