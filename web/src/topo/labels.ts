@@ -8,7 +8,7 @@ import { drawing } from './programs';
 type Labelled = PartialButFor<NodeDisplayData, 'x' | 'y' | 'size' | 'label' | 'color'>;
 
 export const labelOf = (colours: Palette) => (pen: CanvasRenderingContext2D, data: Labelled, settings: Settings) => {
-  if (!data.label) return;
+  if (!data.label || drawing.hidesNames) return;
   const isHost = data['type'] === 'circle';
   pen.font = `${isHost ? 10 : 12}px ${settings.labelFont}`;
   pen.fillStyle = colours.text;

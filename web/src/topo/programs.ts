@@ -19,7 +19,7 @@ varying vec4 v_color;
 varying float v_radius;
 varying float v_square;
 void main() {
-  gl_Position = vec4((u_matrix * vec3(a_position, 1.0)).xy, -0.5, 1.0);
+  gl_Position = vec4((u_matrix * vec3(a_position, 1.0)).xy, 0.0, 1.0);
   v_radius = max(0.8, a_size * u_scale);
   v_square = a_square;
   gl_PointSize = 2.0 * v_radius + 2.0;
@@ -57,7 +57,17 @@ export const drawing = {
   picks: true,
   /** From this camera ratio on hosts are left out: seen from afar, thousands are specks. */
   hostsBelow: Infinity,
+  /** Whether the picture moves on a machine that is slow to draw it: less is drawn until it rests. */
+  isRough: false,
+  /** Whether names are left out. */
+  hidesNames: false,
+  /** Pixels that are drawn for one of the screen, along each side. */
+  scale: 1,
+  /** Dots that wait until the lines below them are drawn; none wait where it is absent. */
+  waiting: null as (() => void)[] | null,
 };
+
+const scaled = (params: RenderParams): RenderParams => ({ ...params, pixelRatio: params.pixelRatio * drawing.scale });
 
 abstract class Dot extends NodeProgram<DotUniform> {
   protected abstract square(): number;
@@ -80,9 +90,14 @@ abstract class Dot extends NodeProgram<DotUniform> {
   }
 
   override render(params: RenderParams): void {
+    if (drawing.waiting === null) this.draw(params);
+    else drawing.waiting.push(() => this.draw(params));
+  }
+
+  private draw(params: RenderParams): void {
     const pick = this.pickProgram;
     if (!drawing.picks) this.pickProgram = null;
-    super.render(params);
+    super.render(scaled(params));
     this.pickProgram = pick;
   }
 
@@ -97,9 +112,6 @@ abstract class Dot extends NodeProgram<DotUniform> {
   }
 
   setUniforms(params: RenderParams, { gl, uniformLocations }: ProgramInfo<DotUniform>): void {
-    // Sigma draws dots before lines: they are nearer, and stay in sight.
-    gl.enable(gl.DEPTH_TEST);
-    gl.depthFunc(gl.LEQUAL);
     gl.uniformMatrix3fv(uniformLocations.u_matrix, false, params.matrix);
     gl.uniform1f(uniformLocations.u_scale, params.pixelRatio / params.sizeRatio / params.downSizingRatio);
   }
@@ -130,6 +142,7 @@ attribute vec4 a_color;
 uniform mat3 u_matrix;
 uniform vec2 u_size;
 uniform float u_scale;
+uniform float u_soft;
 varying vec4 v_color;
 varying float v_aside;
 varying float v_half;
@@ -138,9 +151,10 @@ void main() {
   vec2 to = (u_matrix * vec3(a_to, 1.0)).xy;
   vec2 along = (to - from) * u_size;
   vec2 across = normalize(vec2(-along.y, along.x) + vec2(1e-6, 0.0));
-  v_half = max(0.5, a_width * u_scale * 0.5);
-  v_aside = a_corner.y * (v_half + 0.5);
-  gl_Position = vec4(mix(from, to, a_corner.x) + across * v_aside * 2.0 / u_size, 0.5, 1.0);
+  float width = max(0.5, a_width * u_scale * 0.5);
+  v_half = width + 0.5 - u_soft;
+  v_aside = a_corner.y * (width + u_soft);
+  gl_Position = vec4(mix(from, to, a_corner.x) + across * v_aside * 2.0 / u_size, 0.0, 1.0);
   v_color = a_color;
   v_color.a *= 255.0 / 254.0;
 }`;
@@ -154,19 +168,26 @@ void main() {
   gl_FragColor = v_color * clamp(v_half + 0.5 - abs(v_aside), 0.0, 1.0);
 }`;
 
-type WireUniform = 'u_matrix' | 'u_size' | 'u_scale';
+type WireUniform = 'u_matrix' | 'u_size' | 'u_scale' | 'u_soft';
+
+/** Half the width of the soft edge of a line, in pixels. */
+const SOFT = 0.5;
 
 /** Two triangles: how far along, and on which side. */
 const CORNERS = [[0, -1], [1, -1], [0, 1], [0, 1], [1, -1], [1, 1]] as const;
 
 export class WireProgram extends EdgeProgram<WireUniform> {
+  override render(params: RenderParams): void {
+    super.render(scaled(params));
+  }
+
   getDefinition() {
     return {
       VERTICES: CORNERS.length,
       VERTEX_SHADER_SOURCE: WIRE_VERTEX,
       FRAGMENT_SHADER_SOURCE: WIRE_FRAGMENT,
       METHOD: TRIANGLES,
-      UNIFORMS: ['u_matrix', 'u_size', 'u_scale'] as const,
+      UNIFORMS: ['u_matrix', 'u_size', 'u_scale', 'u_soft'] as const,
       ATTRIBUTES: [
         { name: 'a_from', size: 2, type: FLOAT },
         { name: 'a_to', size: 2, type: FLOAT },
@@ -199,6 +220,9 @@ export class WireProgram extends EdgeProgram<WireUniform> {
     gl.uniformMatrix3fv(uniformLocations.u_matrix, false, params.matrix);
     gl.uniform2f(uniformLocations.u_size, width * pixelRatio, height * pixelRatio);
     gl.uniform1f(uniformLocations.u_scale, pixelRatio / params.sizeRatio);
+    gl.uniform1f(uniformLocations.u_soft, drawing.isRough ? 0 : SOFT);
+    // A line without soft edges hides what is below it.
+    if (drawing.isRough) gl.disable(gl.BLEND);
   }
 }
 
@@ -208,7 +232,7 @@ attribute vec4 a_color;
 uniform mat3 u_matrix;
 varying vec4 v_color;
 void main() {
-  gl_Position = vec4((u_matrix * vec3(a_place, 1.0)).xy, 0.5, 1.0);
+  gl_Position = vec4((u_matrix * vec3(a_place, 1.0)).xy, 0.0, 1.0);
   v_color = a_color;
   v_color.a *= 255.0 / 254.0;
 }`;
@@ -220,13 +244,21 @@ void main() {
   gl_FragColor = v_color;
 }`;
 
+/** Floats of a line: two ends of a place and a colour. */
+const HAIR_FLOATS = 6;
+
 /** Lines of one pixel, for thousands of links: a third of the pixels of `WireProgram`. */
 export class HairProgram extends EdgeProgram<'u_matrix'> {
+  /** While less is drawn every other line is: each is two pixels wide then. */
   override render(params: RenderParams): void {
-    const { gl } = this.normalProgram;
-    gl.disable(gl.BLEND);
-    super.render(params);
-    gl.enable(gl.BLEND);
+    const all = this.verticesCount;
+    if (drawing.isRough) this.verticesCount = 2 * this.half();
+    super.render(scaled(params));
+    this.verticesCount = all;
+  }
+
+  private half(): number {
+    return Math.ceil(this.verticesCount / 4);
   }
 
   getDefinition() {
@@ -243,11 +275,15 @@ export class HairProgram extends EdgeProgram<'u_matrix'> {
     };
   }
 
-  processVisibleItem(_: number, start: number, from: NodeDisplayData, to: NodeDisplayData, data: EdgeDisplayData): void {
+  /** Every other line lies in the first half. */
+  processVisibleItem(_: number, at: number, from: NodeDisplayData, to: NodeDisplayData, data: EdgeDisplayData): void {
+    const place = at / HAIR_FLOATS;
+    const start = HAIR_FLOATS * (place % 2 === 0 ? place / 2 : this.half() + (place - 1) / 2);
     this.array.set([from.x, from.y, floatColor(data.color), to.x, to.y, floatColor(data.color)], start);
   }
 
   setUniforms(params: RenderParams, { gl, uniformLocations }: ProgramInfo<'u_matrix'>): void {
+    gl.disable(gl.BLEND);
     gl.uniformMatrix3fv(uniformLocations.u_matrix, false, params.matrix);
   }
 }

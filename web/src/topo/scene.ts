@@ -54,6 +54,15 @@ const HOSTS_BELOW = 0.5;
 const WIDE_MAX = 1500;
 /** The picture rests when the camera has not moved for so long. */
 const REST_MS = 120;
+/** Where frames take long it rests after so many of them, but not after this time. */
+const REST_FRAMES = 3;
+const REST_MAX_MS = 600;
+/** A frame that takes so long is late; a screen shows sixty a second. */
+const LATE_MS = 22;
+/** So many more late frames than others: the machine is slow to draw. */
+const LATE_MAX = 4;
+/** Pixels that are drawn for one of the screen, along each side, while many links move slowly. */
+const ROUGH_SCALE = 0.5;
 
 export class Scene {
   private graph = new Graph({ multi: true, type: 'undirected', allowSelfLoops: false });
@@ -68,6 +77,10 @@ export class Scene {
   private watch: ResizeObserver;
   /** Whether there is something new that sigma has not taken in yet. */
   private unprocessed = true;
+  /** How many more frames were late than in time; `LATE_MAX` is the end of it. */
+  private late = 0;
+  /** How long the newest frame of a movement took. */
+  private frameMs = 0;
   kind: Shape['kind'] = 'single';
   layer: ReadonlyMap<string, number> = new Map();
   onArranged: () => void = () => {};
@@ -98,7 +111,7 @@ export class Scene {
     const Drawn = Picture.on(colours.ground);
     const sigma = new Drawn(this.graph, this.container, {
       nodeProgramClasses: { square: SquareProgram, circle: CircleProgram },
-      edgeProgramClasses: { wire: WireProgram, hair: HairProgram },
+      edgeProgramClasses: { hair: HairProgram, wire: WireProgram },
       defaultNodeType: 'square',
       defaultEdgeType: 'wire',
       defaultDrawNodeLabel: labelOf(colours),
@@ -137,6 +150,11 @@ export class Scene {
     sigma.on('afterProcess', () => (this.unprocessed = false));
     sigma.on('afterRender', () => this.onFrame());
     this.drag(sigma);
+    this.move(sigma);
+  }
+
+  /** Less is drawn while the camera moves, and all of it when it rests. */
+  private move(sigma: Sigma): void {
     let rest: ReturnType<typeof setTimeout> | undefined;
     sigma.getCamera().on('updated', () => {
       drawing.picks = false;
@@ -144,11 +162,28 @@ export class Scene {
       rest = setTimeout(() => {
         drawing.picks = true;
         sigma.scheduleRender();
-      }, REST_MS);
+      }, Math.min(REST_MAX_MS, Math.max(REST_MS, REST_FRAMES * this.frameMs)));
     });
+    sigma.on('beforeRender', () => {
+      drawing.isRough = !drawing.picks && this.late >= LATE_MAX;
+      drawing.scale = drawing.isRough && this.model.edges.size > WIDE_MAX ? ROUGH_SCALE : 1;
+      drawing.hidesNames = drawing.isRough && this.model.nodes.size > SMALL;
+      shows(sigma, 'labels', !drawing.hidesNames);
+    });
+    sigma.on('afterRender', () => this.time());
     sigma.on('kill', () => {
       clearTimeout(rest);
       drawing.picks = true;
+    });
+  }
+
+  /** Counts frames that are late; a machine that was slow once stays so. */
+  private time(): void {
+    if (drawing.picks) return;
+    const start = performance.now();
+    requestAnimationFrame(() => {
+      this.frameMs = performance.now() - start;
+      if (this.late < LATE_MAX) this.late = Math.max(0, this.late + (this.frameMs > LATE_MS ? 1 : -1));
     });
   }
 
@@ -478,14 +513,14 @@ export class Scene {
 
 /** Leaves out the layers that show nothing: a browser that draws in software blends each of them. */
 function bare(sigma: Sigma, isHovered = false): void {
-  const layers = sigma.getCanvases();
-  const show = (name: string, is: boolean) => {
-    const layer = layers[name];
-    if (layer !== undefined) layer.style.display = is ? '' : 'none';
-  };
-  show('edgeLabels', false);
-  show('hovers', isHovered);
-  show('hoverNodes', isHovered);
-  const mouse = layers['mouse'];
+  shows(sigma, 'edgeLabels', false);
+  shows(sigma, 'hovers', isHovered);
+  shows(sigma, 'hoverNodes', isHovered);
+  const mouse = sigma.getCanvases()['mouse'];
   if (mouse !== undefined) mouse.style.opacity = '0';
+}
+
+function shows(sigma: Sigma, name: string, is: boolean): void {
+  const layer = sigma.getCanvases()[name];
+  if (layer !== undefined) layer.style.display = is ? '' : 'none';
 }
