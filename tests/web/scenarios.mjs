@@ -37,7 +37,7 @@ async function nothingConnected() {
 
 async function fatTree() {
   const made = await controller(DRAWS);
-  await network(made, 'fat-tree,4', 20, ['--pingall=40', '--for', '300', '--load', '10', '--at', '5s link-down s5 s7']);
+  await network(made, 'fat-tree,4', 20, ['--pingall=40', '--for', '300', '--load', '10', '--at', '12s link-down s5 s7']);
   const seen = await page();
   await seen.goto(made.url);
   await see(seen, 'fat tree');
