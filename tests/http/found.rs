@@ -77,7 +77,7 @@ fn hosts_and_links_come_and_go_as_events() {
 fn a_host_whose_port_went_down_is_said_to_be_attached_no_more() {
     let mut controller = Running::start(&["--http", "127.0.0.1:0"]);
     let api = Api::of(&mut controller);
-    let script = ["0s ping h1 h2", "1s link-down h2 s1", "8s link-up h2 s1", "8s ping h2 h1"];
+    let script = ["0s ping h1 h2", "2s link-down h2 s1", "8s link-up h2 s1", "9s ping h2 h1"];
     let _network = Network::start(&controller, Version::V13, "single,2", &script);
     let seen = |attached: [bool; 2]| {
         when(&api, "/api/v1/hosts", |page| {

@@ -25,8 +25,8 @@ mod listen;
 pub(crate) mod publisher;
 pub(crate) mod threads;
 
-use assemble::WorkerPlan;
 use crate::guard::guard;
+use assemble::WorkerPlan;
 use listen::{Acceptor, listen};
 use threads::Threads;
 

@@ -9,6 +9,7 @@ use aldis_wire::v13::stats::{MultipartReplyBody, MultipartRequest, MultipartRequ
 use aldis_wire::{MacAddr, Version, v10, v13};
 use std::fs::File;
 use std::net::TcpListener;
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -179,9 +180,10 @@ fn capture_file(folder: &Path, port: u32) -> PathBuf {
     folder.join(format!("p{port}.pcap"))
 }
 
+/// Until a daemon listens there: the file of its socket comes a moment before.
 fn wait_for(path: &Path) {
     let deadline = Instant::now() + PATIENCE;
-    while !path.exists() {
+    while UnixStream::connect(path).is_err() {
         assert!(Instant::now() < deadline, "{} never came", path.display());
         std::thread::sleep(Duration::from_millis(2));
     }
