@@ -1,5 +1,6 @@
 //! The application: what is planned, said and written down.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use aldis_control::app::{EventCtx, Next, Parallel, Slots, TickCtx};
@@ -14,6 +15,7 @@ use aldis_wire::msg::{FlowRemoved, FlowRemovedReason, PacketOut};
 use super::encoder::{Encoder, FRAME_LEN_MAX, Packet};
 use super::maintenance::Maintenance;
 use super::path_log::{PathLog, PathUpdates};
+use super::paths::Reroute;
 use super::planner::{Foreseen, Planner, RouteAnswer};
 use super::prefetch::{HostFlow, Known, Prefetch, Seen, key};
 use super::rule::{Key, Rule, Style};
@@ -276,12 +278,19 @@ impl App for RouteFlow {
             });
         }
         if world.differs::<Map>(before) {
+            let mut remove =
+                |gone: &Reroute<'_>| encoder.remove(switches, &gone.key, gone.remove, commands);
+            let mut down = BTreeSet::new();
             for change in world.part::<Map>().changes_since(before.part()) {
                 if let MapChange::Port { at, now: None, .. } = change {
-                    maintenance.forget_port(at, |gone| {
-                        encoder.remove(switches, &gone.key, gone.remove, commands)
-                    });
+                    maintenance.forget_port(at, &mut remove);
+                    down.insert(at);
                 }
+            }
+            // A host that comes back is seen by what it sends, and not by what goes by a flow.
+            let hosts = (!down.is_empty()).then(|| world.part::<Hosts>().iter());
+            for host in hosts.into_iter().flatten().filter(|host| down.contains(&host.at())) {
+                maintenance.forget_host(host.id(), &mut remove);
             }
         }
         if world.differs::<Hosts>(before) {

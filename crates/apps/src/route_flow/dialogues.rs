@@ -422,6 +422,14 @@ fn paths_to_a_host_that_moved_or_lost_its_port_are_removed() {
 }
 
 #[test]
+fn paths_from_a_host_that_lost_its_port_are_removed_too() {
+    let mut lab = RouteLab::new();
+    lab.asks(2, HOST, frame(2, 1));
+    let removed = ["s2 no - for 1 in 9 of 2 → 2", "s1 no - for 1 in 1 of 2 → 9"];
+    assert_eq!(lab.is(ring(&[], &[SwitchPort::new(2, HOST)])), removed);
+}
+
+#[test]
 fn a_path_whose_first_flow_is_gone_is_forgotten() {
     let mut lab = RouteLab::new();
     lab.asks(1, HOST, frame(1, 2));

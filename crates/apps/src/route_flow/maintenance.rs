@@ -1,8 +1,6 @@
 //! Maintenance of installed paths: they are led around links that go, and forgotten with their
 //! hosts.
 
-use std::collections::BTreeSet;
-
 use aldis_control::SwitchPort;
 
 use super::path::{Found, PathSearch};
@@ -90,15 +88,9 @@ impl Maintenance {
         self.forget(paths, each);
     }
 
-    /// The port is down: forgets all paths that end there, and those of the hosts behind it,
-    /// likewise. A host that comes back is seen by what it sends, and is not by what a flow
-    /// carries.
+    /// The port is down: forgets all paths that end there, likewise.
     pub fn forget_port(&mut self, end: SwitchPort, each: impl FnMut(&Reroute<'_>)) {
-        let ends = |path| self.paths.ends(path).filter(|(_, (_, to))| *to == end);
-        let hosts = self.paths.leaving(end).filter_map(ends).map(|(key, _)| key.receiver());
-        let hosts: BTreeSet<Identity> = hosts.collect();
-        let of_hosts = hosts.into_iter().flat_map(|host| self.paths.of_host(host));
-        let paths = sorted(self.paths.leaving(end).chain(of_hosts));
+        let paths = sorted(self.paths.leaving(end));
         self.forget(paths, each);
     }
 

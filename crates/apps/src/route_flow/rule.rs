@@ -8,7 +8,6 @@ use aldis_wire::types::L2Hit;
 use aldis_wire::{DatapathId, MacAddr, NO_BUFFER};
 
 use super::RouteFlow;
-use crate::hosts::Identity;
 use crate::routing::FlowHash;
 
 /// The middle: below it is room for what is to happen where no path is, above it for exceptions.
@@ -51,11 +50,6 @@ impl Key {
     /// The VLAN that its hosts are known in ([`crate::hosts::Identity::vlan`]).
     pub fn host_vlan(&self) -> u16 {
         if self.vlan == Key::UNTAGGED { 0 } else { self.vlan }
-    }
-
-    /// The receiver, as hosts are known.
-    pub fn receiver(&self) -> Identity {
-        Identity { mac: self.dst, vlan: self.host_vlan() }
     }
 
     /// The flow that a rule of ours matches, and where it comes in; none where it is no rule of

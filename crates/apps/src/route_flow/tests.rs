@@ -256,15 +256,15 @@ fn a_packet_that_went_astray_is_led_back_without_flows() {
 }
 
 #[test]
-fn where_a_port_goes_down_the_paths_to_its_hosts_and_from_them_go() {
+fn where_a_port_goes_down_the_paths_that_end_there_go() {
     let routes = routes(Graph::default().with(&ring(5)));
     let mut planner = PlannedQueue::new(10);
-    for (src, dst) in [(1, 3), (3, 1), (2, 3), (2, 1)] {
+    for (src, dst) in [(1, 3), (3, 1), (2, 3)] {
         planner.answer(Time::START, (&routes, 1), key(src, dst), (host(src), host(dst)));
     }
     let mut removed = vec![];
     planner.maintenance.forget_port(host(3), |path| removed.push(path.key));
-    assert_eq!(removed, [key(1, 3), key(3, 1), key(2, 3)]);
+    assert_eq!(removed, [key(1, 3), key(2, 3)]);
 }
 
 #[test]
