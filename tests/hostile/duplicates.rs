@@ -151,7 +151,7 @@ fn an_answer_that_waits_to_be_read_is_in_time() {
     let decided = AtomicBool::new(false);
     let why = std::thread::scope(|scope| {
         scope.spawn(move || {
-            sending.write_all(&requests.repeat(600)).expect("the controller reads");
+            sending.write_all(&requests.repeat(900)).expect("the controller reads");
             sending.write_all(&echo_reply(version, &question)).expect("the controller reads");
         });
         let (reading, over) = (&mut incumbent, &decided);
