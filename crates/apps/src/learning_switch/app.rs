@@ -74,8 +74,11 @@ impl App for LearningSwitch {
 
     fn packet_ins(&mut self, batch: &mut Batch<'_>, all: Slots<'_, Self::Slot>, out: &mut Output) {
         self.answer(batch, all, out);
-        // Nothing is left to be answered: a later application would send the packet twice.
-        batch.requests.iter_mut().for_each(|request| request.stopped = true);
+        // Nothing is left to be answered: a later application would send the packet twice. Packets
+        // about links are not answered here, and may be for one that comes later.
+        if batch.kind == EventKind::FlowRequest {
+            batch.requests.iter_mut().for_each(|request| request.stopped = true);
+        }
     }
 
     fn event(&mut self, ctx: EventCtx<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
