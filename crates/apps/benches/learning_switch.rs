@@ -114,6 +114,7 @@ impl LearningBench {
             frame[12..14].copy_from_slice(&[0x08, 0x00]);
             self.requests.push(RequestHeader {
                 frame_at: (at * FRAME) as u32,
+                head_len: 0,
                 frame_len: FRAME as u16,
                 total_len: FRAME as u16,
                 reason: 0,

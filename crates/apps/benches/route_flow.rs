@@ -260,6 +260,7 @@ impl FlowBench {
                 bytes.resize(frame_at as usize + FRAME, 0);
                 requests.push(RequestHeader {
                     frame_at,
+                    head_len: 0,
                     frame_len: FRAME as u16,
                     total_len: FRAME as u16,
                     reason: 0,

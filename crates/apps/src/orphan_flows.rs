@@ -242,7 +242,7 @@ mod tests {
         let mut bench = bench(Version::V13, &NAMES);
         let asked = bench.happens(Event::Joining);
         let (xid, name) = (asked[0].0, "OFPET_BAD_REQUEST/OFPBRC_BAD_STAT".to_owned());
-        let refused = SwitchError { dpid: None, xid, name, about: None, hint: "" };
+        let refused = SwitchError { dpid: None, xid, name, about: None, hint: "", sent: vec![] };
         assert!(bench.happens(Event::Error(Box::new(refused))).is_empty());
         assert!(
             bench.happens(reply(asked[0].0, StatsFlags::EMPTY, vec![flow("acl", 1, 0)])).is_empty()

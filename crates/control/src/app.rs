@@ -148,6 +148,12 @@ pub trait App: Send + 'static {
         let _ = (ctx, commands);
     }
 
+    /// Another thread asked for it, by `Handle::rouse`: what waits for the application is taken. Comes
+    /// between two batches, on the worker that was roused, soon; several calls may become one.
+    fn roused(&mut self, ctx: TickCtx<'_>, commands: &mut Commands) {
+        let _ = (ctx, commands);
+    }
+
     /// A part of the World that it reads has changed since `before` ([`EventKind::Publication`]);
     /// [`TickCtx::world`] is how it is now. Runs on one worker, after the last batch that read the
     /// old one has sent what it had to say: what is removed here stays removed.

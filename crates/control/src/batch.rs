@@ -23,6 +23,8 @@ pub struct RequestHeader {
     pub frame_at: u32,
     /// How many bytes of the frame the switch sent.
     pub frame_len: u16,
+    /// Where the frame begins in its message: [`Batch::message`].
+    pub head_len: u16,
     /// Full length of the packet in bytes: more than `frame_len` where the switch sent only its
     /// beginning.
     pub total_len: u16,

@@ -128,6 +128,7 @@ fn to_request(view: &PacketInView<'_>, at: usize, xid: u32) -> RequestHeader {
     RequestHeader {
         frame_at: (at + view.frame_at as usize) as u32,
         frame_len: view.frame.len() as u16,
+        head_len: view.frame_at,
         total_len: view.total_len,
         reason: view.reason,
         stopped: false,

@@ -372,6 +372,23 @@ impl Pipeline {
         self.find_next_tick();
     }
 
+    /// Another thread asked for it: tells every application, in order.
+    pub fn roused(&mut self, now: Time, world: &World, commands: &mut Commands) {
+        let Pipeline { seats, failures, guard, .. } = self;
+        for (index, seat) in seats.iter_mut().enumerate() {
+            let Seat { app: Some(app), counted, .. } = seat else { continue };
+            let mark = commands.mark();
+            let acted = call((*guard, failures, index), || {
+                app.roused(now, world, commands);
+                tell_own(&**app, counted);
+            });
+            if acted.is_none() {
+                commands.rewind(mark);
+            }
+        }
+        self.tell_failures(commands);
+    }
+
     fn find_next_tick(&mut self) {
         let indices = self.line_up.orders[EventKind::Timer as usize].iter();
         self.next_tick =

@@ -196,7 +196,7 @@ impl Session {
             return Ok(self.for_applications(raw));
         }
         match heard {
-            Incoming::Error(error_message) => return self.refused(xid, error_message, out),
+            Incoming::Error(error_message) => return self.refused(raw, error_message, out),
             Incoming::Features(features) => return self.features(now, features),
             Incoming::Ports { ports, more } => return self.ports(xid, ports, more),
             Incoming::PortChange(change) if self.is_up() => {
@@ -261,16 +261,18 @@ impl Session {
     /// The switch sent an error.
     fn refused(
         &mut self,
-        xid: u32,
+        raw: Raw<'_>,
         error_message: ErrorMessage,
         out: &mut Vec<u8>,
     ) -> Result<Step, Close> {
+        let xid = raw.header.xid;
         self.counts.errors += 1;
         if error_message.hello_failed && matches!(self.phase, Phase::Features) {
             return Err(Close::HelloRefused(error_message.in_words()));
         }
         let ErrorMessage { name, about, hint, .. } = error_message;
-        let error = Box::new(SwitchError { dpid: self.dpid, xid, name, about, hint });
+        let sent = SwitchError::beginning(raw.bytes);
+        let error = Box::new(SwitchError { dpid: self.dpid, xid, name, about, hint, sent });
         match self.requests.end(xid) {
             Some(Pending::Features) => return Err(Close::HandshakeRefused(error)),
             Some(Pending::Barrier) => {

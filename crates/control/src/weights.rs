@@ -29,6 +29,11 @@ impl Switches {
     pub fn contains(&self, dpid: DatapathId) -> bool {
         self.0.contains(&dpid.0)
     }
+
+    /// Whether some switch is among both.
+    pub fn overlaps(&self, other: &Switches) -> bool {
+        self.0.start() <= other.0.end() && other.0.start() <= self.0.end()
+    }
 }
 
 /// In a way that can be read again: a datapath id, the first and the last of a range, or `*`.

@@ -4,6 +4,7 @@
 //! | --- | --- | --- |
 //! | reads | [`Handle::switches`], [`Handle::snapshot`] | a lock that serving needs |
 //! | reports | [`Handle::report`] | waiting for a worker |
+//! | rouses | [`Handle::rouse`] | a message: a flag and a bell |
 //! | sets | [`Handle::set_knobs`] | interrupting a session |
 //! | commands | [`Handle::command`] | passing the applications |
 //!
@@ -32,6 +33,7 @@ use crate::messages::QueuedCommand;
 use crate::metrics::{self, AppSnapshot, Snapshot, WorkerStats, counted};
 use crate::net::epoll::{Epoll, Stream};
 use crate::shared::Shared;
+use crate::shared::inbox::Inbox;
 use crate::shared::switch_map::MapEntry;
 
 /// Reads, reports, sets and commands, from any thread and at any time. Clones are cheap.
@@ -88,6 +90,12 @@ impl Handle {
         let reported = self.queues.push::<P>(report);
         self.shared.world.wake_publisher();
         reported
+    }
+
+    /// Has a worker, by its number from 0, tell its applications that something waits for them
+    /// (`App::roused`). Does nothing where there is no such worker.
+    pub fn rouse(&self, worker: usize) {
+        self.shared.inboxes.get(worker).into_iter().for_each(Inbox::rouse);
     }
 
     /// Sets what can be changed while the engine runs. Sessions go on. What is absent is the

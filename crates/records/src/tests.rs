@@ -32,6 +32,7 @@ fn port(number: u32) -> Port {
 fn header(in_port: u32, buffer_id: u32, xid: u32, len: usize) -> RequestHeader {
     RequestHeader {
         frame_at: 0,
+        head_len: 0,
         frame_len: len as u16,
         total_len: len as u16,
         reason: 1,

@@ -64,7 +64,7 @@ mod tests {
 
     fn error() -> SwitchError {
         let name = "OFPET_FLOW_MOD_FAILED/OFPFMFC_TABLE_FULL".into();
-        SwitchError { dpid: None, xid: 1, name, about: None, hint: "remove some" }
+        SwitchError { dpid: None, xid: 1, name, about: None, hint: "remove some", sent: vec![] }
     }
 
     #[test]

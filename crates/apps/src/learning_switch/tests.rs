@@ -64,6 +64,7 @@ impl SwitchLab {
             for TestRequest(in_port, frame, buffer_id, total_len) in *asks {
                 requests.push(RequestHeader {
                     frame_at: bytes.len() as u32,
+                    head_len: 0,
                     frame_len: frame.len() as u16,
                     total_len: *total_len,
                     reason: 0,
@@ -483,6 +484,7 @@ fn a_stopped_request_is_passed_over() {
     let bytes = frame(A, B, &IPV4);
     let mut requests = [RequestHeader {
         frame_at: 0,
+        head_len: 0,
         frame_len: 60,
         total_len: 60,
         reason: 0,

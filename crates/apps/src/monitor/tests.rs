@@ -180,6 +180,7 @@ fn what_a_switch_refuses_it_is_not_asked_again_until_it_comes_back() {
         name: "OFPET_QUEUE_OP_FAILED/OFPQOFC_EPERM".into(),
         about: None,
         hint: "",
+        sent: vec![],
     };
     bench.happens(Event::Error(Box::new(error)));
     assert_eq!(request(&mut bench).len(), 3);

@@ -183,6 +183,7 @@ impl RouteLab {
         let (frame_len, xid) = (frame.len() as u16, 77);
         let mut requests = [RequestHeader {
             frame_at: 0,
+            head_len: 0,
             frame_len,
             total_len,
             reason: 0,
@@ -498,7 +499,14 @@ fn where_a_table_is_full_packets_are_sent_on_and_flows_are_tried_now_and_then() 
     let mut lab = RouteLab::new();
     let full = |name: &str| {
         let (name, about) = (name.to_owned(), Some("OFPT_FLOW_MOD"));
-        Event::Error(Box::new(SwitchError { dpid: None, xid: 1, name, about, hint: "" }))
+        Event::Error(Box::new(SwitchError {
+            dpid: None,
+            xid: 1,
+            name,
+            about,
+            hint: "",
+            sent: vec![],
+        }))
     };
     let tried = ["s2 - for 2 in 2 of 1 → 9, tells", "s2 send 60 → 9"];
     // Another error says nothing of its room.

@@ -245,6 +245,7 @@ fn refuse(lab: &mut FlowLab, said: &[(u32, Message)], name: &str) {
         name: name.into(),
         about: Some("FLOW_MOD"),
         hint: "ask less",
+        sent: vec![],
     };
     assert!(lab.bench.happens(Event::Error(Box::new(error))).is_empty());
 }
@@ -304,6 +305,7 @@ fn a_switch_that_does_not_name_its_flows_gets_them_all() {
             name: "OFPET_BAD_REQUEST/OFPBRC_BAD_STAT".into(),
             about: None,
             hint: "",
+            sent: vec![],
         };
         let said = lab.bench.happens(Event::Error(Box::new(error)));
         assert_eq!(lab.carry_out(said), ["add [InPort(1)]"]);

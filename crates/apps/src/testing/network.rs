@@ -129,6 +129,7 @@ impl TestNetwork {
         let len = frame.len() as u16;
         let mut requests = [RequestHeader {
             frame_at: 0,
+            head_len: 0,
             frame_len: len,
             total_len: len,
             reason: 0,

@@ -101,6 +101,7 @@ impl TestSwitch {
         for (in_port, frame) in frames {
             requests.push(RequestHeader {
                 frame_at: bytes.len() as u32,
+                head_len: 0,
                 frame_len: frame.len() as u16,
                 total_len: frame.len() as u16,
                 reason: 0,

@@ -29,6 +29,14 @@ pub struct Request<'b> {
 }
 
 impl<'b> Batch<'b> {
+    /// The whole message of a request, as the switch sent it.
+    #[inline]
+    pub fn message(&self, header: &RequestHeader) -> &'b [u8] {
+        let frame_at = header.frame_at as usize;
+        &self.bytes
+            [frame_at - usize::from(header.head_len)..frame_at + usize::from(header.frame_len)]
+    }
+
     /// Hands over the requests one after the other, those that are stopped left out. What is
     /// answered with [`Next::Stop`] is kept from the applications that come later.
     pub fn each(&mut self, mut answer: impl FnMut(&Request<'b>) -> Next) {
@@ -169,6 +177,7 @@ mod tests {
         };
         let request = |frame_at, frame_len, buffer_id, stopped| RequestHeader {
             frame_at,
+            head_len: 0,
             frame_len,
             total_len: 14,
             reason: 0,
@@ -222,6 +231,7 @@ mod tests {
         };
         let header = |total_len| RequestHeader {
             frame_at: 0,
+            head_len: 0,
             frame_len: 6,
             total_len,
             reason: 0,

@@ -93,6 +93,11 @@ impl Commands {
         }
     }
 
+    /// The number of the worker whose commands they are, from 0.
+    pub fn worker(&self) -> usize {
+        (self.xid >> 24) as usize
+    }
+
     /// Everything that follows goes to this switch.
     #[inline]
     pub fn to(&mut self, switch: DatapathId) {

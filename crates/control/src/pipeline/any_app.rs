@@ -30,6 +30,7 @@ pub(super) trait AnyApp: Send {
     fn event(&mut self, slots: SlotsAt<'_>, what: EventAt<'_>, out: &mut Output) -> Next;
     fn timer(&self) -> Timer;
     fn tick(&mut self, now: Time, world: &World, commands: &mut Commands);
+    fn roused(&mut self, now: Time, world: &World, commands: &mut Commands);
     fn published(&mut self, before: View<'_>, now: Time, after: &World, commands: &mut Commands);
 }
 
@@ -71,6 +72,10 @@ impl<A: App> AnyApp for A {
 
     fn tick(&mut self, now: Time, world: &World, commands: &mut Commands) {
         App::tick(self, TickCtx { now, world: View::of(world, A::READS) }, commands);
+    }
+
+    fn roused(&mut self, now: Time, world: &World, commands: &mut Commands) {
+        App::roused(self, TickCtx { now, world: View::of(world, A::READS) }, commands);
     }
 
     fn published(&mut self, before: View<'_>, now: Time, after: &World, commands: &mut Commands) {

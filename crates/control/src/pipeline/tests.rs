@@ -443,6 +443,7 @@ fn requests_come_one_by_one_with_the_slot_of_their_switch() {
     let switches = [1, 2].map(|_| pipeline.join(Time::START, info()));
     let request = |xid, stopped| RequestHeader {
         frame_at: 0,
+        head_len: 0,
         frame_len: 0,
         total_len: 0,
         reason: 0,

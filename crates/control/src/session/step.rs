@@ -3,6 +3,7 @@
 
 use alloc::boxed::Box;
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 
 use aldis_wire::{DatapathId, Header, Malformed, Raw, Reason, Version};
@@ -132,9 +133,20 @@ pub struct SwitchError {
     pub about: Option<&'static str>,
     /// What it means and what can be done.
     pub hint: &'static str,
+    /// The beginning of the message itself, [`SwitchError::SENT_MAX`] bytes at most.
+    pub sent: Vec<u8>,
 }
 
 impl SwitchError {
+    /// Bytes of the message that are kept: its header, type and code, and the 64 bytes that a
+    /// switch has to send back (1.3.5 §7.4.4).
+    pub const SENT_MAX: usize = 76;
+
+    /// The beginning of a message, as it is kept.
+    pub(crate) fn beginning(bytes: &[u8]) -> Vec<u8> {
+        Vec::from(&bytes[..bytes.len().min(SwitchError::SENT_MAX)])
+    }
+
     /// Whether a flow was refused because there is no room for another: the switch is in order, and
     /// its table is full.
     pub fn is_table_full(&self) -> bool {
@@ -155,7 +167,9 @@ impl SwitchError {
         let header = Header::peek(bytes)?.ok_or(NO_ERROR)?;
         match codec::hear(version, Raw { header, bytes })? {
             Incoming::Error(ErrorMessage { name, about, hint, .. }) => {
-                Ok(SwitchError { dpid: Some(dpid), xid: header.xid, name, about, hint })
+                let (dpid, xid) = (Some(dpid), header.xid);
+                let sent = SwitchError::beginning(bytes);
+                Ok(SwitchError { dpid, xid, name, about, hint, sent })
             }
             _ => Err(NO_ERROR),
         }

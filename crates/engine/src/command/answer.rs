@@ -144,6 +144,7 @@ fn said(slot: ReplySlot, to: DatapathId, version: Version) -> Said {
                 name: format!("an error that cannot be read ({why})"),
                 about: None,
                 hint: "",
+                sent: Vec::new(),
             };
             let error = SwitchError::read(version, to, &bytes);
             Said::Refused(Box::new(error.unwrap_or_else(unreadable)))

@@ -1,5 +1,7 @@
 //! The inbox of a worker: messages from other threads, and commands from outside.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use aldis_control::command::Failure;
 use aldis_control::session::Close;
 use crossbeam_queue::ArrayQueue;
@@ -14,6 +16,8 @@ pub(crate) struct Inbox<N: Net> {
     notes: ArrayQueue<WorkerMessage<N::Socket>>,
     /// Commands from outside have a queue of their own: a full one delays no message.
     commands: ArrayQueue<Box<QueuedCommand<N::Socket>>>,
+    /// Whether another thread has something for the applications.
+    roused: AtomicBool,
     bell: N::Bell,
 }
 
@@ -22,6 +26,7 @@ impl<N: Net> Inbox<N> {
         Inbox {
             notes: ArrayQueue::new(INBOX_MAX),
             commands: ArrayQueue::new(COMMANDS_QUEUED_MAX),
+            roused: AtomicBool::new(false),
             bell,
         }
     }
@@ -44,6 +49,20 @@ impl<N: Net> Inbox<N> {
         self.commands.push(command)?;
         self.bell.ring();
         Ok(())
+    }
+
+    /// Has the worker rouse its applications, and wakes it.
+    pub(crate) fn rouse(&self) {
+        if !self.roused.swap(true, Ordering::AcqRel) {
+            self.bell.ring();
+        }
+    }
+
+    /// Whether the applications are to be roused, since this was last asked.
+    #[inline]
+    pub(crate) fn take_roused(&self) -> bool {
+        // A store only where there is something to take: the line stays with all workers.
+        self.roused.load(Ordering::Relaxed) && self.roused.swap(false, Ordering::AcqRel)
     }
 
     /// Wakes the worker without a message.

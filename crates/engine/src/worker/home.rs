@@ -133,6 +133,11 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             self.tick();
             self.send();
         }
+        if self.shared.inboxes[self.index].take_roused() {
+            self.finish_batch();
+            self.roused();
+            self.send();
+        }
     }
 
     /// Runs the event of this second at so many of the switches. Later polls do so at the others,

@@ -136,6 +136,12 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         self.pipeline.tick(self.now, &self.world, self.output.commands());
     }
 
+    /// Another thread roused the applications. Between two batches.
+    pub(super) fn roused(&mut self) {
+        self.enter_world();
+        self.pipeline.roused(self.now, &self.world, self.output.commands());
+    }
+
     /// The World changed: the applications act on it. Between two batches.
     pub(super) fn published(&mut self, before: &World, after: &World) {
         self.enter_world();

@@ -119,6 +119,7 @@ fn messages(switch: &SwitchInfo, bytes: &[u8]) -> Vec<(u64, u32, Message)> {
 fn request(at: usize, len: usize, in_port: u32, xid: u32) -> RequestHeader {
     RequestHeader {
         frame_at: at as u32,
+        head_len: 0,
         frame_len: len as u16,
         total_len: len as u16,
         reason: 0,

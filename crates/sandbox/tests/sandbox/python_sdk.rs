@@ -42,6 +42,7 @@ fn python_reads_and_writes_the_records_of_the_host() {
     for (index, (dst, src)) in [(2, 1), (1, 2)].into_iter().enumerate() {
         let request = RequestHeader {
             frame_at: 0,
+            head_len: 0,
             frame_len: 14,
             total_len: 14,
             reason: 0,

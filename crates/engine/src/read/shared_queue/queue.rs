@@ -232,6 +232,7 @@ mod tests {
         let mut job = BatchBuf::new(8);
         let request = RequestHeader {
             frame_at: 0,
+            head_len: 0,
             frame_len: 0,
             total_len: 0,
             reason: 0,
