@@ -1,0 +1,165 @@
+//! The application that stands for a guest in the pipeline.
+
+use std::sync::Arc;
+
+use aldis_control::app::{EventCtx, Next, Parallel, Slots, TickCtx};
+use aldis_control::batch::Run;
+use aldis_control::output::Commands;
+use aldis_control::switch::SwitchInfo;
+use aldis_control::{App, Batch, Event, EventKind, Output, Time};
+use aldis_wire::Version;
+use aldis_wire::msg::{Message, PortNo};
+
+use crate::datapath::{Datapath, Handed};
+use crate::guest::Guest;
+use crate::limits::TAKEN_PER_POLL;
+use crate::outbound;
+use crate::relay::Relay;
+use crate::spec::Otherwise;
+
+/// One worker's instance of it.
+pub struct GuestApp {
+    guest: Arc<Guest>,
+}
+
+impl GuestApp {
+    pub(crate) fn of(guest: Arc<Guest>) -> GuestApp {
+        GuestApp { guest }
+    }
+
+    /// Hands the requests of a switch over, and marks those that no other application is to see.
+    fn hand(&self, datapath: &Datapath, batch: &mut Batch<'_>, run: &Run) {
+        let Guest { grant, counts, .. } = &*self.guest;
+        let spec = grant.spec();
+        let version = datapath.version().filter(|_| self.guest.is_served());
+        let mut handing = version.map(|version| datapath.hand(version));
+        let (mut shed, mut missed) = (0, 0);
+        for index in run.requests.clone() {
+            let header = batch.requests[index];
+            if header.stopped {
+                continue;
+            }
+            let frame_at = header.frame_at as usize;
+            let frame = &batch.bytes[frame_at..frame_at + usize::from(header.frame_len)];
+            if !grant.has_packet(PortNo(header.in_port), frame) {
+                continue;
+            }
+            let request = Handed {
+                message: batch.message(&header),
+                is_whole: header.frame_len >= header.total_len,
+            };
+            let taken = match &mut handing {
+                Some(handing) => {
+                    let taken = self.guest.may_be_asked(batch.now) && handing.push(&request);
+                    shed += u64::from(!taken);
+                    taken
+                }
+                None => {
+                    missed += 1;
+                    false
+                }
+            };
+            let is_done = taken || spec.otherwise == Otherwise::Drop;
+            batch.requests[index].stopped = is_done && !spec.observe;
+        }
+        if let Some(handing) = handing {
+            handing.done();
+        }
+        if shed > 0 {
+            self.guest.shed(shed);
+        }
+        if missed > 0 {
+            counts.missed.add(missed);
+        }
+    }
+
+    /// Sends what the guest has to say to a switch.
+    fn send(datapath: &Datapath, mut relay: Relay, commands: &mut Commands) {
+        let len = relay.bytes.len();
+        if !datapath.is_gone() {
+            let xids = commands.xids(relay.meta.len() as u32);
+            relay.number(xids);
+            commands.to(datapath.info.dpid);
+            commands.append(&relay.bytes);
+            datapath.asked().remember(xids, relay.meta);
+        }
+        if datapath.inbound_sent(len) {
+            Guest::look_at(datapath);
+        }
+    }
+}
+
+impl App for GuestApp {
+    type Slot = Parallel<Option<Arc<Datapath>>>;
+
+    const NAME: &'static str = "guest";
+
+    const EVENTS: &'static [EventKind] = &[
+        EventKind::FlowRequest,
+        EventKind::Lldp,
+        EventKind::Up,
+        EventKind::Down,
+        EventKind::PortChange,
+        EventKind::FlowRemoved,
+        EventKind::Error,
+        EventKind::Reply,
+    ];
+
+    fn init_switch(&mut self, _: Time, switch: &SwitchInfo) -> Option<Arc<Datapath>> {
+        let guest = self.guest.shared()?;
+        guest.grant.has_switch(switch.dpid).then(|| Arc::new(Datapath::new(guest, switch)))
+    }
+
+    fn packet_ins(
+        &mut self,
+        batch: &mut Batch<'_>,
+        mut slots: Slots<'_, Self::Slot>,
+        _: &mut Output,
+    ) {
+        for run in batch.runs {
+            if let Some(datapath) = slots.state(run.switch) {
+                self.hand(datapath, batch, run);
+            }
+        }
+    }
+
+    fn event(&mut self, ctx: EventCtx<'_, Self::Slot>, event: &Event, out: &mut Output) -> Next {
+        let Some(datapath) = ctx.slot else { return Next::Continue };
+        match event {
+            Event::Up => self.guest.enter(datapath, out.commands().worker()),
+            Event::Down => self.guest.leave(datapath),
+            Event::Port(change) => {
+                datapath.change_port(change);
+                if self.guest.grant.has_port(change.port.number) {
+                    datapath.tell(Message::PortChange(*change), 0);
+                }
+            }
+            Event::FlowRemoved(removed) => {
+                let Some(cookie) = self.guest.cookies.of_guest(removed.cookie) else {
+                    return Next::Continue;
+                };
+                let is_v10 = datapath.info.version == Version::V10;
+                if !is_v10 || datapath.kept().removed(removed) {
+                    outbound::flow_removed(datapath, removed, cookie);
+                }
+                return Next::Stop;
+            }
+            Event::Error(error) => return outbound::error(datapath, error),
+            Event::Reply { xid, message } => return outbound::reply(datapath, *xid, message),
+            _ => {}
+        }
+        Next::Continue
+    }
+
+    fn roused(&mut self, _: TickCtx<'_>, commands: &mut Commands) {
+        let worker = commands.worker();
+        let mut taken = 0;
+        while let Some((datapath, relay)) = self.guest.take(worker) {
+            taken += relay.bytes.len();
+            GuestApp::send(&datapath, relay, commands);
+            if taken >= TAKEN_PER_POLL {
+                return self.guest.rouse(worker);
+            }
+        }
+    }
+}

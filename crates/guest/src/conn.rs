@@ -1,0 +1,377 @@
+//! The connection of a guest for one of its switches: opening it, the handshake as the switch, and
+//! the bytes both ways.
+
+use std::io::{self, Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use aldis_wire::header::kind;
+use aldis_wire::msg::Hello;
+use aldis_wire::{Chop, Raw, Version};
+use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
+
+use crate::datapath::Datapath;
+use crate::inbound::{Inbound, bare};
+use crate::limits::{ECHO_EVERY, HANDSHAKE_WITHIN, RETRY_FIRST, RETRY_MAX, UNREAD_MAX};
+use crate::refusal;
+use crate::relay::Relay;
+use crate::session::GuestSession;
+
+/// How long the guest may take to say HELLO first: it knows what it speaks.
+const HELLO_AFTER: Duration = Duration::from_millis(200);
+
+/// The hello failed for want of a version in common (1.0 §5.4.4, 1.3.5 §7.4.4).
+const INCOMPATIBLE: (u16, u16) = (0, 0);
+
+/// Why a connection ended.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Ended {
+    /// The guest closed it, or it failed, as far as is known without a fault of the guest.
+    Lost(String),
+    /// The guest did something that cannot go on.
+    Fault(String),
+}
+
+impl From<io::Error> for Ended {
+    fn from(error: io::Error) -> Ended {
+        Ended::Lost(error.to_string())
+    }
+}
+
+/// How far it is.
+#[derive(Clone, Copy, Debug)]
+enum Phase {
+    /// There is no socket until then.
+    Waiting { until: Instant },
+    /// The kernel connects.
+    Opening { since: Instant },
+    /// Both say HELLO.
+    Greeting { since: Instant, said: bool },
+    /// The guest controls the switch, in this version.
+    Open(Version),
+}
+
+/// The connection for one switch.
+pub(crate) struct GuestConn {
+    pub(crate) datapath: Arc<Datapath>,
+    pub(crate) socket: Option<TcpStream>,
+    phase: Phase,
+    pause: Duration,
+    session: GuestSession,
+    /// The beginning of a message whose end is still to come.
+    carry: Vec<u8>,
+    out: Vec<u8>,
+    written: usize,
+    /// Since when the guest has read nothing of what waits.
+    unread_since: Option<Instant>,
+    heard_at: Instant,
+    asked_at: Option<Instant>,
+}
+
+impl GuestConn {
+    pub(crate) fn new(datapath: Arc<Datapath>, now: Instant) -> GuestConn {
+        GuestConn {
+            datapath,
+            socket: None,
+            phase: Phase::Waiting { until: now },
+            pause: RETRY_FIRST,
+            session: GuestSession::default(),
+            carry: vec![],
+            out: vec![],
+            written: 0,
+            unread_since: None,
+            heard_at: now,
+            asked_at: None,
+        }
+    }
+
+    /// Whether it is time to open it.
+    pub(crate) fn is_due(&self, now: Instant) -> bool {
+        matches!(self.phase, Phase::Waiting { until } if until <= now)
+    }
+
+    /// Begins to open it.
+    pub(crate) fn open(&mut self, to: SocketAddr, now: Instant) -> Result<(), Ended> {
+        let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
+        let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
+        let socket: OwnedFd =
+            rustix::net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))
+                .map_err(io::Error::from)?;
+        sockopt::set_tcp_nodelay(&socket, true).map_err(io::Error::from)?;
+        match rustix::net::connect(&socket, &to) {
+            Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
+            Err(error) => return Err(io::Error::from(error).into()),
+        }
+        self.socket = Some(socket.into());
+        self.phase = Phase::Opening { since: now };
+        Ok(())
+    }
+
+    /// Ends it; it is opened again after a pause.
+    pub(crate) fn end(&mut self, why: Option<&str>, now: Instant) {
+        if let Phase::Open(_) = self.phase {
+            self.pause = RETRY_FIRST;
+        }
+        self.socket = None;
+        self.phase = Phase::Waiting { until: now + self.pause };
+        self.pause = (self.pause * 2).min(RETRY_MAX);
+        self.session = GuestSession::default();
+        (self.carry, self.out, self.written) = (vec![], vec![], 0);
+        (self.unread_since, self.asked_at) = (None, None);
+        self.datapath.close(why);
+    }
+
+    /// It is opened at once, whatever happened before.
+    pub(crate) fn hurry(&mut self, now: Instant) {
+        self.pause = RETRY_FIRST;
+        if let Phase::Waiting { until } = &mut self.phase {
+            *until = now;
+        }
+    }
+
+    /// Whether it waits for room in the socket.
+    pub(crate) fn wants_to_write(&self) -> bool {
+        matches!(self.phase, Phase::Opening { .. }) || self.written < self.out.len()
+    }
+
+    /// Whether what the guest says can be taken now.
+    pub(crate) fn takes_more(&self) -> bool {
+        self.datapath.takes_inbound()
+    }
+
+    /// The socket can be written to.
+    pub(crate) fn writable(&mut self, now: Instant) -> Result<(), Ended> {
+        if let (Phase::Opening { .. }, Some(socket)) = (self.phase, &self.socket) {
+            if let Some(error) = socket.take_error()? {
+                return Err(error.into());
+            }
+            self.phase = Phase::Greeting { since: now, said: false };
+            self.heard_at = now;
+            self.datapath.guest.counts.connections.add(1);
+        }
+        self.write(now)
+    }
+
+    /// Writes what waits for the guest, as far as it reads.
+    pub(crate) fn write(&mut self, now: Instant) -> Result<(), Ended> {
+        loop {
+            if self.written == self.out.len() {
+                (self.written, self.unread_since) = (0, None);
+                self.out.clear();
+                let is_open = matches!(self.phase, Phase::Open(_));
+                if is_open && self.datapath.take_outbox(&mut self.out) {
+                    return Err(Ended::Fault(
+                        "it does not read the replies to its requests".into(),
+                    ));
+                }
+                if self.out.is_empty() {
+                    return Ok(());
+                }
+            }
+            let Some(socket) = &mut self.socket else { return Ok(()) };
+            match socket.write(&self.out[self.written..]) {
+                Ok(0) => return Err(Ended::Lost("the guest closed the connection".into())),
+                Ok(count) => {
+                    self.written += count;
+                    self.unread_since = None;
+                }
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
+                    self.unread_since.get_or_insert(now);
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+    }
+
+    /// Reads what the guest says, once.
+    pub(crate) fn read(&mut self, room: &mut [u8], now: Instant) -> Result<(), Ended> {
+        let Some(socket) = &mut self.socket else { return Ok(()) };
+        let count = match socket.read(room) {
+            Ok(0) => return Err(Ended::Lost("the guest closed the connection".into())),
+            Ok(count) => count,
+            Err(error)
+                if matches!(
+                    error.kind(),
+                    io::ErrorKind::WouldBlock | io::ErrorKind::Interrupted
+                ) =>
+            {
+                return Ok(());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        (self.heard_at, self.asked_at) = (now, None);
+        let carry = std::mem::take(&mut self.carry);
+        match carry.is_empty() {
+            true => self.take(&room[..count]),
+            false => self.take(&[&carry, &room[..count]].concat()),
+        }?;
+        self.write(now)
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Result<(), Ended> {
+        let mut relay = Relay::default();
+        let mut chop = Chop::new(bytes);
+        let faults = self.datapath.guest.counts.faults.now();
+        let mut result = Ok(());
+        for raw in chop.by_ref() {
+            result = match raw {
+                Ok(raw) => self.take_message(raw, &mut relay),
+                Err(why) => Err(Ended::Fault(format!("the stream is no OpenFlow any more: {why}"))),
+            };
+            if result.is_err() {
+                break;
+            }
+        }
+        self.carry = chop.rest().to_vec();
+        if !relay.is_empty() {
+            self.datapath.guest.send(&self.datapath, relay);
+        }
+        if self.datapath.guest.counts.faults.now() > faults {
+            let what = "a message that cannot be read";
+            if let Some(why) = self.datapath.guest.fault(what) {
+                return Err(Ended::Lost(why));
+            }
+        }
+        result
+    }
+
+    fn take_message(&mut self, raw: Raw<'_>, relay: &mut Relay) -> Result<(), Ended> {
+        match self.phase {
+            Phase::Greeting { said, .. } => self.greeted(raw, said),
+            Phase::Open(version) => {
+                let GuestConn { datapath, session, out, .. } = self;
+                Inbound { datapath, session, version, relay, back: out }.take(raw);
+                Ok(())
+            }
+            Phase::Waiting { .. } | Phase::Opening { .. } => Ok(()),
+        }
+    }
+
+    /// The guest said HELLO: the version is that of the switch, where the guest speaks it.
+    fn greeted(&mut self, raw: Raw<'_>, said: bool) -> Result<(), Ended> {
+        if raw.header.kind == kind::ERROR {
+            return Err(Ended::Fault("the guest refused the handshake".into()));
+        }
+        if raw.header.kind != kind::HELLO {
+            return Err(Ended::Fault(format!(
+                "its first message was of type {}, no HELLO: is this an OpenFlow controller?",
+                raw.header.kind
+            )));
+        }
+        let native = self.datapath.info.version;
+        let Some(version) = common(raw, native, said) else {
+            refusal::write(
+                native,
+                raw.header.xid,
+                INCOMPATIBLE,
+                b"1.0 and 1.3 only",
+                &mut self.out,
+            );
+            let theirs = raw.header.version;
+            let why = format!("no version in common: the guest's HELLO says {theirs:#04x}");
+            return Err(Ended::Fault(why));
+        };
+        if !said {
+            self.say_hello(version, &[version]);
+        }
+        self.phase = Phase::Open(version);
+        self.datapath.open(version);
+        Ok(())
+    }
+
+    fn say_hello(&mut self, version: Version, all: &[Version]) {
+        match version {
+            Version::V10 => self.out.extend_from_slice(&bare(version, kind::HELLO, 0)),
+            Version::V13 => {
+                let hello = aldis_wire::msg::Message::Hello(Hello::speaking(all));
+                // A HELLO can be said in every version.
+                let _ = hello.encode(version, 0, &mut self.out);
+            }
+        }
+    }
+
+    /// Time passed.
+    pub(crate) fn tick(&mut self, now: Instant) -> Result<(), Ended> {
+        match &mut self.phase {
+            Phase::Opening { since } if now - *since > HANDSHAKE_WITHIN => {
+                return Err(Ended::Lost("nothing answers there".into()));
+            }
+            Phase::Greeting { since, .. } if now - *since > HANDSHAKE_WITHIN => {
+                return Err(Ended::Fault("it does not say HELLO".into()));
+            }
+            Phase::Greeting { since, said } if !*said && now - *since > HELLO_AFTER => {
+                *said = true;
+                let native = self.datapath.info.version;
+                self.say_hello(native, &Version::ALL);
+                self.write(now)?;
+            }
+            _ => {}
+        }
+        if self.unread_since.is_some_and(|since| now - since > UNREAD_MAX) {
+            return Err(Ended::Fault(format!("it read nothing for {} s", UNREAD_MAX.as_secs())));
+        }
+        let Phase::Open(version) = self.phase else { return Ok(()) };
+        match self.asked_at {
+            Some(asked) if now - asked > ECHO_EVERY => {
+                return Err(Ended::Fault("it did not answer an echo request".into()));
+            }
+            // Where nothing of it is read, its answer is not either.
+            None if now - self.heard_at > ECHO_EVERY && self.takes_more() => {
+                self.asked_at = Some(now);
+                self.out.extend_from_slice(&bare(version, kind::ECHO_REQUEST, 0));
+                self.write(now)?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The version in which both go on: the switch's own where the guest speaks it.
+fn common(hello: Raw<'_>, native: Version, said: bool) -> Option<Version> {
+    let theirs = hello.header.version;
+    let body = hello.bytes.get(8..).unwrap_or_default();
+    let words = Hello::read_body(body).ok();
+    let bits = words.as_ref().and_then(|hello| hello.bitmap()?.first().copied());
+    let speaks = |version: Version| match bits {
+        Some(bits) => bits >> version.wire() & 1 == 1,
+        None if said => theirs.min(native.wire()) == version.wire(),
+        None => theirs >= version.wire(),
+    };
+    let other = if native == Version::V10 { Version::V13 } else { Version::V10 };
+    [native, other].into_iter().find(|version| speaks(*version))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hello(version: u8, bitmap: Option<u32>) -> Vec<u8> {
+        let mut bytes = vec![version, kind::HELLO, 0, 8, 0, 0, 0, 1];
+        if let Some(bits) = bitmap {
+            bytes[3] = 16;
+            bytes.extend([0, 1, 0, 8]);
+            bytes.extend(bits.to_be_bytes());
+        }
+        bytes
+    }
+
+    #[test]
+    fn the_version_of_the_switch_is_taken_where_the_guest_speaks_it() {
+        let agreed = |version, bitmap, native| {
+            let bytes = hello(version, bitmap);
+            common(Chop::new(&bytes).next().unwrap().unwrap(), native, false)
+        };
+        let (v10, v13) = (Version::V10, Version::V13);
+        assert_eq!(agreed(4, Some(0b10010), v13), Some(v13));
+        assert_eq!(agreed(4, Some(0b10010), v10), Some(v10));
+        assert_eq!(agreed(4, Some(0b10000), v10), Some(v13));
+        assert_eq!(agreed(1, None, v13), Some(v10));
+        assert_eq!(agreed(6, None, v13), Some(v13));
+        assert_eq!(agreed(6, Some(0b1000000), v13), None);
+    }
+}

@@ -1,0 +1,312 @@
+//! One switch, as one guest sees it: what the workers, which serve the switch, and the guest's
+//! thread, which serves the guest, share.
+
+use std::mem;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use aldis_control::switch::SwitchInfo;
+use aldis_wire::msg::{
+    Capabilities, Features, Message, Port, PortChange, PortChangeReason, PortNo,
+};
+use aldis_wire::v10::ActionBits;
+use aldis_wire::{NO_BUFFER, Version, v13};
+
+use crate::fit::fitted;
+use crate::guest::Guest;
+use crate::kept::Kept;
+use crate::limits::INBOUND_MAX;
+use crate::relay::Asked;
+
+/// Bytes of replies and notices that may wait for a guest, above its queue of requests.
+const REPLIES_MAX: usize = 4 << 20;
+
+/// Where the buffer id of a PACKET_IN is, in both versions (1.0 §5.4.1, 1.3.5 §7.4.1).
+const BUFFER: std::ops::Range<usize> = 8..12;
+
+/// Where the cookie of one of 1.3 is.
+const COOKIE: std::ops::Range<usize> = 16..24;
+
+/// A switch of a guest.
+pub struct Datapath {
+    pub(crate) guest: Arc<Guest>,
+    pub(crate) info: SwitchInfo,
+    ports: Mutex<Vec<Port>>,
+    /// The worker that sends what the guest has to say.
+    worker: AtomicUsize,
+    /// The version that the guest speaks, as its byte; 0 where it is not connected.
+    version: AtomicU8,
+    gone: AtomicBool,
+    /// Whether the guest's thread is to look at it.
+    listed: AtomicBool,
+    /// Bytes of the guest that wait for a worker.
+    inbound: AtomicUsize,
+    outbox: Mutex<Outbox>,
+    asked: Mutex<Asked>,
+    kept: Mutex<Kept>,
+    /// Why the guest is not connected here.
+    pub(crate) reason: Mutex<Option<String>>,
+}
+
+/// What waits for the guest.
+#[derive(Debug, Default)]
+struct Outbox {
+    bytes: Vec<u8>,
+    /// A reply found no room: the guest would wait for it in vain.
+    lost_reply: bool,
+}
+
+/// A request on its way to a guest.
+pub(crate) struct Handed<'a> {
+    /// The whole message of the switch.
+    pub(crate) message: &'a [u8],
+    /// Whether the whole packet is in it.
+    pub(crate) is_whole: bool,
+}
+
+impl Datapath {
+    pub(crate) fn new(guest: Arc<Guest>, info: &SwitchInfo) -> Datapath {
+        Datapath {
+            guest,
+            info: info.clone(),
+            ports: Mutex::new(info.ports.clone()),
+            worker: AtomicUsize::new(0),
+            version: AtomicU8::new(0),
+            gone: AtomicBool::new(false),
+            listed: AtomicBool::new(false),
+            inbound: AtomicUsize::new(0),
+            outbox: Mutex::default(),
+            asked: Mutex::default(),
+            kept: Mutex::default(),
+            reason: Mutex::default(),
+        }
+    }
+
+    /// The version that the guest speaks here, where it is connected.
+    #[inline]
+    pub(crate) fn version(&self) -> Option<Version> {
+        Version::from_wire(self.version.load(Ordering::Acquire))
+    }
+
+    /// The guest finished its handshake.
+    pub(crate) fn open(&self, version: Version) {
+        self.version.store(version.wire(), Ordering::Release);
+        *lock(&self.reason) = None;
+    }
+
+    /// The guest's connection ended: what waited for it is void.
+    pub(crate) fn close(&self, why: Option<&str>) {
+        self.version.store(0, Ordering::Release);
+        *lock(&self.outbox) = Outbox::default();
+        self.asked().forget();
+        *lock(&self.reason) = why.map(str::to_owned);
+    }
+
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn set_gone(&self) {
+        self.gone.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn worker(&self) -> usize {
+        self.worker.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_worker(&self, worker: usize) {
+        self.worker.store(worker, Ordering::Relaxed);
+    }
+
+    pub(crate) fn asked(&self) -> MutexGuard<'_, Asked> {
+        lock(&self.asked)
+    }
+
+    pub(crate) fn kept(&self) -> MutexGuard<'_, Kept> {
+        lock(&self.kept)
+    }
+
+    /// Puts it on the list of what the guest's thread looks at; whether it was not on it.
+    pub(crate) fn list(&self) -> bool {
+        !self.listed.swap(true, Ordering::AcqRel)
+    }
+
+    /// The guest's thread looks at it now.
+    pub(crate) fn unlist(&self) {
+        self.listed.store(false, Ordering::Release);
+    }
+
+    /// So many bytes of the guest wait for a worker.
+    pub(crate) fn inbound_waits(&self, bytes: usize) {
+        self.inbound.fetch_add(bytes, Ordering::AcqRel);
+    }
+
+    /// A worker sent so many; whether the guest's thread may have waited for that.
+    pub(crate) fn inbound_sent(&self, bytes: usize) -> bool {
+        let before = self.inbound.fetch_sub(bytes, Ordering::AcqRel);
+        before >= INBOUND_MAX && before - bytes < INBOUND_MAX
+    }
+
+    /// Whether more of the guest may be read.
+    pub(crate) fn takes_inbound(&self) -> bool {
+        self.inbound.load(Ordering::Acquire) < INBOUND_MAX
+    }
+
+    /// Begins to hand requests to the guest.
+    pub(crate) fn hand(&self, version: Version) -> Handing<'_> {
+        Handing { datapath: self, version, outbox: lock(&self.outbox), handed: 0 }
+    }
+
+    /// Sends the guest a reply or a notice, unless its version has no words for it. Where it finds
+    /// no room, the connection is to end.
+    pub(crate) fn tell(&self, message: Message, xid: u32) {
+        let Some(version) = self.version() else { return };
+        self.write(|out| {
+            let _ = fitted(message, version).encode(version, xid, out);
+        });
+    }
+
+    /// Sends the guest bytes.
+    pub(crate) fn write(&self, write: impl FnOnce(&mut Vec<u8>)) {
+        let mut outbox = lock(&self.outbox);
+        if outbox.bytes.len() > self.guest.grant.spec().queue + REPLIES_MAX {
+            outbox.lost_reply = true;
+        } else {
+            write(&mut outbox.bytes);
+        }
+        drop(outbox);
+        self.guest.counts.replies.add(1);
+        Guest::look_at(self);
+    }
+
+    /// Takes what waits for the guest, in exchange for an empty buffer; whether a reply was lost.
+    pub(crate) fn take_outbox(&self, empty: &mut Vec<u8>) -> bool {
+        let mut outbox = lock(&self.outbox);
+        mem::swap(&mut outbox.bytes, empty);
+        outbox.lost_reply
+    }
+
+    pub(crate) fn change_port(&self, change: &PortChange) {
+        let mut ports = lock(&self.ports);
+        ports.retain(|port| port.number != change.port.number);
+        if change.reason != PortChangeReason::Removed {
+            ports.push(change.port);
+        }
+        ports.sort_unstable_by_key(|port| port.number);
+    }
+
+    /// The numbers of the ports of the grant that the switch has now.
+    pub(crate) fn granted_ports(&self) -> Vec<PortNo> {
+        let ports = lock(&self.ports);
+        let numbers = ports.iter().map(|port| port.number);
+        numbers.filter(|port| port.is_real() && self.guest.grant.has_port(*port)).collect()
+    }
+
+    /// The ports of the grant, as OpenFlow 1.3 describes them.
+    pub(crate) fn described_ports(&self) -> Vec<v13::Port> {
+        let describe = |port: &Port| {
+            let mut port = *port;
+            // Bits of 1.0 that 1.3 has no words for.
+            (port.details.config, port.details.state) = Default::default();
+            let change = PortChange { reason: PortChangeReason::Added, port };
+            let mut bytes = vec![];
+            Message::PortChange(change).encode(Version::V13, 0, &mut bytes).ok()?;
+            match v13::Message::decode(&bytes).ok()?.1 {
+                v13::Message::PortStatus(status) => Some(status.desc),
+                _ => None,
+            }
+        };
+        let ports = lock(&self.ports);
+        let granted = ports.iter().filter(|port| self.guest.grant.has_port(port.number));
+        granted.filter_map(describe).collect()
+    }
+
+    /// What the switch says of itself to the guest.
+    pub(crate) fn features(&self, version: Version) -> Message {
+        let ports = lock(&self.ports);
+        let granted = |port: &&Port| self.guest.grant.has_port(port.number);
+        let is_v10 = version == Version::V10;
+        let common = Capabilities::FLOW_STATS
+            | Capabilities::TABLE_STATS
+            | Capabilities::PORT_STATS
+            | Capabilities::QUEUE_STATS;
+        let groups = if is_v10 { Capabilities::default() } else { Capabilities::GROUP_STATS };
+        let features = Message::FeaturesReply(Features {
+            datapath_id: self.info.dpid,
+            n_buffers: if self.guest.grant.is_whole() { self.info.buffers } else { 0 },
+            n_tables: self.info.tables,
+            auxiliary_id: 0,
+            capabilities: common | groups,
+            // All that 1.0 names.
+            actions: is_v10.then_some(ActionBits(0xfff)),
+            ports: match is_v10 {
+                true => ports.iter().filter(granted).copied().collect(),
+                false => vec![],
+            },
+        });
+        fitted(features, version)
+    }
+}
+
+/// Requests on their way to a guest, at one switch.
+pub(crate) struct Handing<'d> {
+    datapath: &'d Datapath,
+    version: Version,
+    outbox: MutexGuard<'d, Outbox>,
+    handed: u64,
+}
+
+impl Handing<'_> {
+    /// Hands one over; false where it finds no room, or the guest's version has no words for it.
+    #[inline]
+    pub(crate) fn push(&mut self, request: &Handed<'_>) -> bool {
+        let Datapath { guest, info, .. } = self.datapath;
+        let at = self.outbox.bytes.len();
+        if at + request.message.len() > guest.grant.spec().queue {
+            return false;
+        }
+        if self.version == info.version {
+            self.outbox.bytes.extend_from_slice(request.message);
+            if self.version == Version::V13 {
+                let cookie = &mut self.outbox.bytes[at..][COOKIE];
+                let seen = cookie.iter().fold(0, |all, byte| all << 8 | u64::from(*byte));
+                if let Some(said) = guest.cookies.of_guest(seen) {
+                    cookie.copy_from_slice(&said.to_be_bytes());
+                }
+            }
+        } else if !self.push_other(request) {
+            return false;
+        }
+        // An observer's copy must not use up the buffer; a slice gets no buffers.
+        if guest.grant.spec().observe || !guest.grant.is_whole() && request.is_whole {
+            self.outbox.bytes[at..][BUFFER].copy_from_slice(&NO_BUFFER.to_be_bytes());
+        }
+        self.handed += 1;
+        true
+    }
+
+    #[cold]
+    fn push_other(&mut self, request: &Handed<'_>) -> bool {
+        let Ok((xid, message)) = Message::decode(self.datapath.info.version, request.message)
+        else {
+            return false;
+        };
+        let message = fitted(message.meaning(), self.version);
+        message.encode(self.version, xid, &mut self.outbox.bytes).is_ok()
+    }
+
+    /// All were handed over: the guest's thread is to look, where there were any.
+    pub(crate) fn done(self) {
+        let Handing { datapath, outbox, handed, .. } = self;
+        drop(outbox);
+        if handed > 0 {
+            datapath.guest.counts.requests.add(handed);
+            Guest::look_at(datapath);
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is under these locks is whole between any two statements.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

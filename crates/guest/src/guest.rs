@@ -1,0 +1,324 @@
+//! One guest: what its application on the workers, its thread and what is shown of it share.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::os::fd::OwnedFd;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::time::Instant;
+
+use aldis_control::Time;
+use aldis_wire::DatapathId;
+use rustix::event::{EventfdFlags, eventfd};
+
+use crate::cookie::Cookies;
+use crate::datapath::Datapath;
+use crate::grant::Grant;
+use crate::limits::{FAULTS_MAX, FAULTS_WITHIN};
+use crate::relay::Relay;
+use crate::spec::GuestSpec;
+use crate::status::{GuestCounts, GuestState, GuestStatus, GuestSwitch};
+
+/// Workers have numbers below this.
+const WORKERS_MAX: usize = 128;
+
+/// How a worker is told that something waits for its applications.
+pub(crate) type Rouse = Arc<dyn Fn(usize) + Send + Sync>;
+
+/// What a guest has to say to switches, for one worker.
+type Inbox = Mutex<VecDeque<(Arc<Datapath>, Relay)>>;
+
+/// A guest.
+pub(crate) struct Guest {
+    pub(crate) grant: Grant,
+    pub(crate) cookies: Cookies,
+    pub(crate) counts: Counts,
+    rate: Rate,
+    /// For each worker, what the guest has to say to switches.
+    inboxes: Box<[Inbox]>,
+    rouse: Rouse,
+    datapaths: Mutex<BTreeMap<DatapathId, Arc<Datapath>>>,
+    /// Switches that its thread is to look at.
+    ready: Mutex<Vec<DatapathId>>,
+    bell: OwnedFd,
+    rung: AtomicBool,
+    paused: AtomicBool,
+    ended: AtomicBool,
+    faults: Mutex<Faults>,
+    own: Weak<Guest>,
+}
+
+#[derive(Debug, Default)]
+struct Faults {
+    recent: VecDeque<Instant>,
+    quarantine: Option<String>,
+    /// When a request was last shed.
+    shed_at: Option<Instant>,
+}
+
+/// What is counted, by workers and by the guest's thread.
+#[derive(Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) requests: Count,
+    pub(crate) shed: Count,
+    pub(crate) missed: Count,
+    pub(crate) messages: Count,
+    pub(crate) refused: Count,
+    pub(crate) faults: Count,
+    pub(crate) replies: Count,
+    pub(crate) connections: Count,
+}
+
+/// A number that several threads count up.
+#[derive(Debug, Default)]
+pub(crate) struct Count(AtomicU64);
+
+impl Count {
+    pub(crate) fn add(&self, more: u64) {
+        self.0.fetch_add(more, Ordering::Relaxed);
+    }
+
+    pub(crate) fn now(&self) -> u64 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Requests in a second, where there is a limit: the second in the upper half, the count in the
+/// lower.
+#[derive(Debug)]
+struct Rate {
+    most: Option<u32>,
+    counted: AtomicU64,
+}
+
+impl Rate {
+    /// Whether another request may be handed over in this second.
+    fn allows(&self, now: Time) -> bool {
+        let Some(most) = self.most else { return true };
+        let second = now.0 / 1_000_000_000;
+        let count = |counted: u64| match counted >> 32 == second & u64::from(u32::MAX) {
+            true if counted as u32 >= most => None,
+            true => Some(counted + 1),
+            false => Some(second << 32 | 1),
+        };
+        self.counted.fetch_update(Ordering::Relaxed, Ordering::Relaxed, count).is_ok()
+    }
+}
+
+impl Guest {
+    /// # Errors
+    /// No descriptor is left.
+    pub(crate) fn new(spec: GuestSpec, rouse: Rouse) -> std::io::Result<Arc<Guest>> {
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let cookies = Cookies::of(&spec.name);
+        let rate = Rate { most: spec.rate, counted: AtomicU64::new(0) };
+        Ok(Arc::new_cyclic(|own| Guest {
+            grant: Grant::of(spec),
+            cookies,
+            counts: Counts::default(),
+            rate,
+            inboxes: (0..WORKERS_MAX).map(|_| Mutex::default()).collect(),
+            rouse,
+            datapaths: Mutex::default(),
+            ready: Mutex::default(),
+            bell,
+            rung: AtomicBool::new(false),
+            paused: AtomicBool::new(false),
+            ended: AtomicBool::new(false),
+            faults: Mutex::default(),
+            own: own.clone(),
+        }))
+    }
+
+    pub(crate) fn name(&self) -> &str {
+        &self.grant.spec().name
+    }
+
+    pub(crate) fn bell(&self) -> &OwnedFd {
+        &self.bell
+    }
+
+    /// Itself, for a switch that joins.
+    pub(crate) fn shared(&self) -> Option<Arc<Guest>> {
+        self.own.upgrade()
+    }
+
+    /// Whether a request may be handed over now, as far as its rate goes.
+    #[inline]
+    pub(crate) fn may_be_asked(&self, now: Time) -> bool {
+        self.rate.allows(now)
+    }
+
+    /// A request was shed.
+    pub(crate) fn shed(&self, count: u64) {
+        self.counts.shed.add(count);
+        lock(&self.faults).shed_at = Some(Instant::now());
+    }
+
+    /// A switch of the grant is up, served by this worker.
+    pub(crate) fn enter(&self, datapath: &Arc<Datapath>, worker: usize) {
+        datapath.set_worker(worker);
+        let before = lock(&self.datapaths).insert(datapath.info.dpid, Arc::clone(datapath));
+        if let Some(before) = before.filter(|before| !Arc::ptr_eq(before, datapath)) {
+            before.set_gone();
+        }
+        Guest::look_at(datapath);
+    }
+
+    /// A switch is gone.
+    pub(crate) fn leave(&self, datapath: &Arc<Datapath>) {
+        datapath.set_gone();
+        let mut datapaths = lock(&self.datapaths);
+        let dpid = datapath.info.dpid;
+        if datapaths.get(&dpid).is_some_and(|there| Arc::ptr_eq(there, datapath)) {
+            datapaths.remove(&dpid);
+        }
+        drop(datapaths);
+        Guest::look_at(datapath);
+    }
+
+    pub(crate) fn datapath(&self, dpid: DatapathId) -> Option<Arc<Datapath>> {
+        lock(&self.datapaths).get(&dpid).cloned()
+    }
+
+    pub(crate) fn datapaths(&self) -> Vec<Arc<Datapath>> {
+        lock(&self.datapaths).values().cloned().collect()
+    }
+
+    /// The guest's thread is to look at a switch.
+    pub(crate) fn look_at(datapath: &Datapath) {
+        let guest = &datapath.guest;
+        if datapath.list() {
+            lock(&guest.ready).push(datapath.info.dpid);
+            guest.ring();
+        }
+    }
+
+    /// Wakes its thread.
+    pub(crate) fn ring(&self) {
+        if !self.rung.swap(true, Ordering::AcqRel) {
+            // The counter can only be full where the thread has not looked for an age.
+            let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
+        }
+    }
+
+    /// Its thread is awake: the switches that it is to look at.
+    pub(crate) fn take_ready(&self, into: &mut Vec<DatapathId>) {
+        let mut count = [0; 8];
+        let _ = rustix::io::read(&self.bell, &mut count[..]);
+        self.rung.store(false, Ordering::Release);
+        into.append(&mut lock(&self.ready));
+    }
+
+    /// Hands what the guest has to say to the worker of the switch.
+    pub(crate) fn send(&self, datapath: &Arc<Datapath>, relay: Relay) {
+        let worker = datapath.worker().min(WORKERS_MAX - 1);
+        datapath.inbound_waits(relay.bytes.len());
+        self.counts.messages.add(relay.meta.len() as u64);
+        lock(&self.inboxes[worker]).push_back((Arc::clone(datapath), relay));
+        (self.rouse)(worker);
+    }
+
+    /// The next of what waits for this worker.
+    pub(crate) fn take(&self, worker: usize) -> Option<(Arc<Datapath>, Relay)> {
+        lock(self.inboxes.get(worker)?).pop_front()
+    }
+
+    /// More waits than the worker takes at once: it is to come again.
+    pub(crate) fn rouse(&self, worker: usize) {
+        (self.rouse)(worker);
+    }
+
+    pub(crate) fn is_ended(&self) -> bool {
+        self.ended.load(Ordering::Acquire)
+    }
+
+    /// It is removed: its thread is to end.
+    pub(crate) fn end(&self) {
+        self.ended.store(true, Ordering::Release);
+        self.rung.store(false, Ordering::Release);
+        self.ring();
+    }
+
+    /// Whether its switches are presented to it: it is neither paused nor quarantined.
+    pub(crate) fn is_served(&self) -> bool {
+        !self.paused.load(Ordering::Acquire) && !self.is_ended()
+    }
+
+    pub(crate) fn pause(&self) {
+        self.paused.store(true, Ordering::Release);
+        self.ring();
+    }
+
+    /// It may be served again, whatever it did.
+    pub(crate) fn resume(&self) {
+        *lock(&self.faults) = Faults::default();
+        self.paused.store(false, Ordering::Release);
+        self.ring();
+    }
+
+    /// It did something wrong; returns the reason where that was once too often.
+    pub(crate) fn fault(&self, what: &str) -> Option<String> {
+        let (mut faults, now) = (lock(&self.faults), Instant::now());
+        faults.recent.push_back(now);
+        while faults.recent.front().is_some_and(|at| now - *at > FAULTS_WITHIN) {
+            faults.recent.pop_front();
+        }
+        if faults.recent.len() < FAULTS_MAX as usize || faults.quarantine.is_some() {
+            return None;
+        }
+        let why =
+            format!("{FAULTS_MAX} faults within {} s, the last: {what}", FAULTS_WITHIN.as_secs());
+        faults.quarantine = Some(why.clone());
+        drop(faults);
+        self.pause();
+        Some(why)
+    }
+
+    /// What is shown of it.
+    pub(crate) fn status(&self) -> GuestStatus {
+        let counts = &self.counts;
+        let switch = |datapath: &Arc<Datapath>| GuestSwitch {
+            dpid: datapath.info.dpid,
+            version: datapath.version(),
+            reason: lock(&datapath.reason).clone(),
+        };
+        let switches: Vec<_> = self.datapaths().iter().map(switch).collect();
+        let faults = lock(&self.faults);
+        let sheds = faults.shed_at.is_some_and(|at| at.elapsed().as_secs() < 1);
+        let (state, reason) = match &faults.quarantine {
+            Some(why) => (GuestState::Quarantined, Some(why.clone())),
+            None if !self.is_served() => (GuestState::Paused, None),
+            None if switches.iter().all(|switch| switch.version.is_none()) => {
+                let why = switches.iter().find_map(|switch| switch.reason.clone());
+                (GuestState::Away, why)
+            }
+            None if sheds => {
+                let why = "it does not read as fast as requests come, or they come above its rate";
+                (GuestState::Shedding, Some(why.to_owned()))
+            }
+            None => (GuestState::Serving, None),
+        };
+        GuestStatus {
+            spec: self.grant.spec().clone(),
+            connect: self.grant.spec().connect.0.0,
+            state,
+            reason,
+            switches,
+            counts: GuestCounts {
+                requests: counts.requests.now(),
+                shed: counts.shed.now(),
+                missed: counts.missed.now(),
+                messages: counts.messages.now(),
+                refused: counts.refused.now(),
+                faults: counts.faults.now(),
+                replies: counts.replies.now(),
+                connections: counts.connections.now(),
+            },
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What is under these locks is whole between any two statements.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

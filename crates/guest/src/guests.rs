@@ -1,0 +1,171 @@
+//! The guests of a controller.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread::{self, JoinHandle};
+
+use crate::app::GuestApp;
+use crate::grant::Grant;
+use crate::guest::{Guest, Rouse};
+use crate::limits::GUESTS_MAX;
+use crate::spec::GuestSpec;
+use crate::status::GuestStatus;
+use crate::thread::GuestThread;
+
+/// All guests, by name. Each has a thread of its own.
+pub struct Guests {
+    rouse: Rouse,
+    guests: Mutex<BTreeMap<String, Served>>,
+}
+
+struct Served {
+    guest: Arc<Guest>,
+    thread: JoinHandle<()>,
+}
+
+/// Why a guest was not added, or not found.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum GuestError {
+    /// Its settings cannot be: one sentence that names the field.
+    Spec(String),
+    /// There is one of this name.
+    Twice(String),
+    /// Another guest has some of its grant.
+    Overlap {
+        /// The new one.
+        guest: String,
+        /// The one that is there.
+        other: String,
+        /// What both have.
+        what: &'static str,
+    },
+    /// There are as many as there may be.
+    TooMany,
+    /// There is none of this name.
+    Unknown(String),
+    /// The system has no thread or no descriptor for it.
+    System(String),
+}
+
+impl std::fmt::Display for GuestError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            GuestError::Spec(why) => f.write_str(why),
+            GuestError::Twice(name) => write!(
+                f,
+                "there is a guest \"{name}\" already: remove it first, or choose another name"
+            ),
+            GuestError::Overlap { guest, other, what } => write!(
+                f,
+                "the guests \"{guest}\" and \"{other}\" would share {what}: narrow the grant of one, or have one observe only \
+                 (read-only)"
+            ),
+            GuestError::TooMany => write!(f, "there may be {GUESTS_MAX} guests at most"),
+            GuestError::Unknown(name) => write!(f, "there is no guest \"{name}\""),
+            GuestError::System(why) => write!(f, "the guest cannot be served: {why}"),
+        }
+    }
+}
+
+impl std::error::Error for GuestError {}
+
+impl std::fmt::Debug for Guests {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_list().entries(self.guests().keys()).finish()
+    }
+}
+
+impl Guests {
+    /// None yet. `rouse` has a worker, by its number, call `App::roused` of its applications soon.
+    pub fn new(rouse: impl Fn(usize) + Send + Sync + 'static) -> Guests {
+        Guests { rouse: Arc::new(rouse), guests: Mutex::default() }
+    }
+
+    /// Serves another guest. What is returned makes its application, one instance for each worker,
+    /// to be lined up with the others.
+    ///
+    /// # Errors
+    /// Why not; nothing is left behind then.
+    pub fn add(
+        &self,
+        spec: GuestSpec,
+    ) -> Result<impl Fn() -> GuestApp + Clone + Send + Sync + 'static, GuestError> {
+        spec.check().map_err(GuestError::Spec)?;
+        let mut guests = self.guests();
+        if guests.contains_key(&spec.name) {
+            return Err(GuestError::Twice(spec.name));
+        }
+        if guests.len() == GUESTS_MAX {
+            return Err(GuestError::TooMany);
+        }
+        let grant = Grant::of(spec.clone());
+        let shares = |served: &Served| grant.overlap(&served.guest.grant);
+        let mut others = guests.iter();
+        if let Some((other, what)) =
+            others.find_map(|(name, served)| Some((name.clone(), shares(served)?)))
+        {
+            return Err(GuestError::Overlap { guest: spec.name, other, what });
+        }
+        let name = spec.name.clone();
+        let system = |error: std::io::Error| GuestError::System(error.to_string());
+        let guest = Guest::new(spec, Arc::clone(&self.rouse)).map_err(system)?;
+        let serving = GuestThread::new(Arc::clone(&guest)).map_err(system)?;
+        let thread = thread::Builder::new().name(format!("guest {name}"));
+        let thread = thread.spawn(move || serving.run()).map_err(system)?;
+        guests.insert(name, Served { guest: Arc::clone(&guest), thread });
+        Ok(move || GuestApp::of(Arc::clone(&guest)))
+    }
+
+    /// Ends the service of a guest. Its application is to leave the line-up first.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn remove(&self, name: &str) -> Result<(), GuestError> {
+        let served = self.guests().remove(name).ok_or_else(|| unknown(name))?;
+        served.guest.end();
+        // It ends within one tick.
+        let _ = served.thread.join();
+        Ok(())
+    }
+
+    /// Pauses a guest: requests pass it by, and its connections end.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn pause(&self, name: &str) -> Result<(), GuestError> {
+        self.guests().get(name).map(|served| served.guest.pause()).ok_or_else(|| unknown(name))
+    }
+
+    /// Serves a guest again that was paused or quarantined.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn resume(&self, name: &str) -> Result<(), GuestError> {
+        self.guests().get(name).map(|served| served.guest.resume()).ok_or_else(|| unknown(name))
+    }
+
+    /// All of them, by name.
+    pub fn statuses(&self) -> Vec<GuestStatus> {
+        self.guests().values().map(|served| served.guest.status()).collect()
+    }
+
+    /// Whether there is one of this name.
+    pub fn has(&self, name: &str) -> bool {
+        self.guests().contains_key(name)
+    }
+
+    /// Ends the service of all.
+    pub fn stop(&self) {
+        let guests = std::mem::take(&mut *self.guests());
+        guests.values().for_each(|served| served.guest.end());
+        guests.into_values().for_each(|served| drop(served.thread.join()));
+    }
+
+    fn guests(&self) -> MutexGuard<'_, BTreeMap<String, Served>> {
+        self.guests.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn unknown(name: &str) -> GuestError {
+    GuestError::Unknown(name.to_owned())
+}

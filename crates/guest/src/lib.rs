@@ -1,0 +1,35 @@
+//! Guests: other controllers, and applications written for them, each in a process of its own, to
+//! which Aldis presents its switches over OpenFlow.
+//!
+//! ```text
+//!   worker: packet_ins ──▶ queue of a switch ──▶ guest's thread ──▶ socket ──▶ guest
+//!   worker: roused     ◀── queue of a switch ◀── checked, renumbered ◀── socket ◀── guest
+//! ```
+//!
+//! A guest sees a switch where Aldis has one: the same datapath id, the guest's version. What it may
+//! see and change is its grant. Its flows carry its mark in their cookies, so that what others
+//! installed is neither shown to it nor removed by it.
+
+mod app;
+mod conn;
+mod cookie;
+mod datapath;
+mod fit;
+mod grant;
+mod guest;
+mod guests;
+mod inbound;
+mod kept;
+pub mod limits;
+mod outbound;
+mod refusal;
+mod relay;
+mod session;
+mod spec;
+mod status;
+mod thread;
+
+pub use app::GuestApp;
+pub use guests::{GuestError, Guests};
+pub use spec::{GuestAddress, GuestSpec, NumberRanges, Otherwise};
+pub use status::{GuestCounts, GuestState, GuestStatus, GuestSwitch};

@@ -1,0 +1,65 @@
+//! Bounds of what a guest costs.
+
+use std::time::Duration;
+
+/// Most guests at a time.
+pub const GUESTS_MAX: usize = 64;
+
+/// Characters of a guest's name.
+pub const NAME_MAX: usize = 64;
+
+/// Ranges of numbers that one grant may list.
+pub const RANGES_MAX: usize = 64;
+
+/// Ports of one switch into which a flow without an incoming port is taken apart.
+pub const PORTS_SPLIT_MAX: usize = 64;
+
+/// Bytes that wait for a guest at one switch, where its settings say nothing: a request that finds
+/// no room is shed.
+pub const QUEUE_DEFAULT: usize = 1 << 20;
+
+/// The largest queue that the settings may ask for, in bytes.
+pub const QUEUE_MAX: usize = 64 << 20;
+
+/// Bytes of a guest that wait for a worker at one switch: above it nothing is read of its socket.
+pub(crate) const INBOUND_MAX: usize = 256 << 10;
+
+/// Bytes that are read of a socket of a guest at once.
+pub(crate) const READ_MAX: usize = 64 << 10;
+
+/// Bytes that a worker takes from a guest at one switch at each poll.
+pub(crate) const TAKEN_PER_POLL: usize = 128 << 10;
+
+/// Replies that a guest awaits from one switch at a time.
+pub(crate) const AWAITED_MAX: usize = 1024;
+
+/// Messages of a guest at one switch that errors are still attributed to.
+pub(crate) const REMEMBERED_MAX: usize = 16 << 10;
+
+/// Flows of a guest on a switch of OpenFlow 1.0, which has no removal by cookie.
+pub(crate) const FLOWS_KEPT_MAX: usize = 64 << 10;
+
+/// Cookies that do not fit the bits that a guest has, at one guest.
+pub(crate) const COOKIES_KEPT_MAX: usize = 64 << 10;
+
+/// The time that a connection of a guest may take to open, and its handshake after that.
+pub(crate) const HANDSHAKE_WITHIN: Duration = Duration::from_secs(5);
+
+/// The first pause before a guest is connected to again; each further one is twice as long.
+pub(crate) const RETRY_FIRST: Duration = Duration::from_millis(250);
+
+/// The longest of them.
+pub(crate) const RETRY_MAX: Duration = Duration::from_secs(15);
+
+/// A guest that reads nothing for so long while something waits for it is disconnected.
+pub(crate) const UNREAD_MAX: Duration = Duration::from_secs(10);
+
+/// A guest is asked for an echo after so long a silence.
+pub(crate) const ECHO_EVERY: Duration = Duration::from_secs(15);
+
+/// Faults of a guest within [`FAULTS_WITHIN`] that quarantine it: messages that cannot be read, and
+/// connections that end because of one.
+pub(crate) const FAULTS_MAX: u32 = 16;
+
+/// See [`FAULTS_MAX`].
+pub(crate) const FAULTS_WITHIN: Duration = Duration::from_secs(60);

@@ -1,0 +1,252 @@
+//! What is said of a guest: in the configuration, over REST and on the command line.
+
+use std::fmt;
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::ops::RangeInclusive;
+use std::str::FromStr;
+
+use aldis_apps::spelling::{Matching, Spelled};
+use aldis_control::weights::Switches;
+use serde::{Deserialize, Serialize};
+
+use crate::limits::{NAME_MAX, QUEUE_DEFAULT, QUEUE_MAX, RANGES_MAX};
+
+/// A guest: a controller, or an application, in a process of its own, to which the switches are
+/// presented over OpenFlow.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GuestSpec {
+    /// Its name: among the applications, in logs and in cookies.
+    #[serde(default)]
+    pub name: String,
+    /// Where it listens for switches.
+    pub connect: Spelled<GuestAddress>,
+    /// The switches that it may see: all where none are named.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub switches: Vec<Spelled<Switches>>,
+    /// The packets that are its own.
+    #[serde(default, rename = "match", skip_serializing_if = "is_everything")]
+    pub matching: Matching,
+    /// The ports that it may see and use, by number: all where none are named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ports: Option<Spelled<NumberRanges>>,
+    /// The tables that it may change: all where none are named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tables: Option<Spelled<NumberRanges>>,
+    /// The priorities of its flows: all where none are named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub priorities: Option<Spelled<NumberRanges>>,
+    /// The groups that it may use: all where none are named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<Spelled<NumberRanges>>,
+    /// The meters that it may use: all where none are named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meters: Option<Spelled<NumberRanges>>,
+    /// Whether it may ask, and change nothing.
+    #[serde(default, alias = "read-only", skip_serializing_if = "is_false")]
+    pub read_only: bool,
+    /// Whether it gets copies, and the requests go on to the next application all the same.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub observe: bool,
+    /// Most requests a second that it is handed, of all switches together.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rate: Option<u32>,
+    /// Bytes that may wait for it at one switch.
+    #[serde(default = "queue_default")]
+    pub queue: usize,
+    /// What becomes of a request that it cannot take: it is away or paused, or its queue is full.
+    #[serde(default)]
+    pub otherwise: Otherwise,
+}
+
+/// What becomes of a request that a guest cannot take.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Otherwise {
+    /// The next application gets it.
+    #[default]
+    Next,
+    /// It is dropped.
+    Drop,
+}
+
+impl GuestSpec {
+    /// Of this name and address, with everything granted.
+    pub fn new(name: impl Into<String>, connect: SocketAddr) -> GuestSpec {
+        GuestSpec {
+            name: name.into(),
+            connect: Spelled(GuestAddress(connect)),
+            switches: vec![],
+            matching: Matching::default(),
+            ports: None,
+            tables: None,
+            priorities: None,
+            groups: None,
+            meters: None,
+            read_only: false,
+            observe: false,
+            rate: None,
+            queue: QUEUE_DEFAULT,
+            otherwise: Otherwise::Next,
+        }
+    }
+
+    /// Checks what serde cannot.
+    ///
+    /// # Errors
+    /// One sentence that names the field.
+    pub fn check(&self) -> Result<(), String> {
+        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        let length = 1..=NAME_MAX;
+        if !length.contains(&self.name.len()) || !self.name.chars().all(is_plain) {
+            return Err(format!(
+                "name: {:?} is none for a guest: small letters, digits and \"-\", {NAME_MAX} at most",
+                self.name.chars().take(NAME_MAX).collect::<String>()
+            ));
+        }
+        if !(4096..=QUEUE_MAX).contains(&self.queue) {
+            return Err(format!("queue: from 4096 to {QUEUE_MAX} bytes, not {}", self.queue));
+        }
+        if self.rate == Some(0) {
+            return Err("rate: at least one request a second".to_owned());
+        }
+        Ok(())
+    }
+}
+
+fn queue_default() -> usize {
+    QUEUE_DEFAULT
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
+}
+
+fn is_everything(matching: &Matching) -> bool {
+    matching.0.fields.is_empty()
+}
+
+/// Where a guest listens: `127.0.0.1:6654`, `localhost:6654`, `[::1]:6654`, or `:6654` on this
+/// machine.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct GuestAddress(pub SocketAddr);
+
+impl fmt::Display for GuestAddress {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+impl FromStr for GuestAddress {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<GuestAddress, String> {
+        let short: String = text.chars().take(64).collect();
+        let accepted = "accepted: HOST:PORT, as 127.0.0.1:6654";
+        let full = match text.strip_prefix(':') {
+            Some(port) => format!("127.0.0.1:{port}"),
+            None => text.strip_prefix("tcp:").unwrap_or(text).to_owned(),
+        };
+        let found = full.to_socket_addrs().map_err(|why| format!("{short:?}: {why}; {accepted}"));
+        let found = found?.find(|address| address.port() != 0);
+        found.map(GuestAddress).ok_or_else(|| format!("{short:?} is no address; {accepted}"))
+    }
+}
+
+/// Numbers: `7`, `10-19`, `1-4,9`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct NumberRanges(Vec<RangeInclusive<u32>>);
+
+impl NumberRanges {
+    /// Whether the number is one of them.
+    pub fn contains(&self, number: u32) -> bool {
+        self.0.iter().any(|range| range.contains(&number))
+    }
+
+    /// Whether a number is one of both.
+    pub fn overlaps(&self, other: &NumberRanges) -> bool {
+        let meet = |one: &RangeInclusive<u32>, two: &RangeInclusive<u32>| {
+            one.start() <= two.end() && two.start() <= one.end()
+        };
+        self.0.iter().any(|one| other.0.iter().any(|two| meet(one, two)))
+    }
+}
+
+impl fmt::Display for NumberRanges {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, range) in self.0.iter().enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            match range.start() == range.end() {
+                true => write!(f, "{comma}{}", range.start())?,
+                false => write!(f, "{comma}{}-{}", range.start(), range.end())?,
+            }
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for NumberRanges {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<NumberRanges, String> {
+        let refused = || {
+            let text: String = text.chars().take(64).collect();
+            format!("{text:?} says no numbers; accepted: 7, 10-19, or 1-4,9")
+        };
+        let range = |part: &str| {
+            let (first, last) = part.split_once('-').unwrap_or((part, part));
+            let number = |text: &str| text.trim().parse::<u32>().ok();
+            let (first, last) = (number(first)?, number(last)?);
+            (first <= last).then_some(first..=last)
+        };
+        let parts: Vec<&str> = text.split(',').collect();
+        if parts.len() > RANGES_MAX {
+            return Err(format!("there may be {RANGES_MAX} ranges at most"));
+        }
+        let ranges: Option<Vec<_>> = parts.into_iter().map(range).collect();
+        ranges.map(NumberRanges).ok_or_else(refused)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn a_spec_is_read_and_written_alike() {
+        let text = json!({
+            "name": "lab-3", "connect": "127.0.0.1:6654", "switches": ["1-4"],
+            "match": {"vlan_vid": "10"}, "tables": "10-19", "priorities": "100-200,300",
+            "observe": true, "rate": 500, "queue": 65536, "otherwise": "drop"
+        });
+        let spec: GuestSpec = serde_json::from_value(text).unwrap();
+        assert_eq!(spec.check(), Ok(()));
+        assert_eq!(spec.priorities.as_ref().unwrap().0.to_string(), "100-200,300");
+        assert!(spec.tables.as_ref().unwrap().0.contains(19));
+        let again: GuestSpec =
+            serde_json::from_value(serde_json::to_value(&spec).unwrap()).unwrap();
+        assert_eq!(again, spec);
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let mut spec = GuestSpec::new("Ryu!", "127.0.0.1:6654".parse().unwrap());
+        assert!(spec.check().unwrap_err().starts_with("name: \"Ryu!\""));
+        spec.name = "ryu".to_owned();
+        spec.queue = 1;
+        assert!(spec.check().unwrap_err().starts_with("queue:"));
+        for wrong in ["", "4-1", "a", "1-2-3", "1,,2", "-1"] {
+            assert!(wrong.parse::<NumberRanges>().unwrap_err().contains("accepted"), "{wrong}");
+        }
+        assert!("here".parse::<GuestAddress>().unwrap_err().contains("accepted"));
+        assert_eq!(":6654".parse::<GuestAddress>().unwrap().to_string(), "127.0.0.1:6654");
+    }
+
+    #[test]
+    fn ranges_meet_where_a_number_is_in_both() {
+        let ranges = |text: &str| text.parse::<NumberRanges>().unwrap();
+        assert!(ranges("1-4,9").overlaps(&ranges("8-9")));
+        assert!(!ranges("1-4,9").overlaps(&ranges("5-8,10")));
+    }
+}

@@ -1,0 +1,184 @@
+//! The guest's thread: it serves the connections of one guest, one for each of its switches, and
+//! waits in one place.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use aldis_wire::DatapathId;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
+use tracing::{info, warn};
+
+use crate::conn::{Ended, GuestConn};
+use crate::guest::Guest;
+use crate::limits::READ_MAX;
+
+/// Sockets that one wait may report.
+const READY_MAX: usize = 256;
+
+/// How often deadlines are looked at.
+const TICK: Duration = Duration::from_millis(100);
+
+/// The key of the bell; no switch has this datapath id, which is reserved.
+const BELL: u64 = u64::MAX;
+
+/// Serves a guest until it is removed.
+pub(crate) struct GuestThread {
+    guest: Arc<Guest>,
+    epoll: OwnedFd,
+    conns: HashMap<DatapathId, GuestConn>,
+    room: Vec<u8>,
+    /// Whether it was served when this was last looked at.
+    served: bool,
+}
+
+impl GuestThread {
+    /// # Errors
+    /// No descriptor is left.
+    pub(crate) fn new(guest: Arc<Guest>) -> io::Result<GuestThread> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, guest.bell(), EventData::new_u64(BELL), EventFlags::IN)?;
+        let room = vec![0; READ_MAX];
+        Ok(GuestThread { guest, epoll, conns: HashMap::new(), room, served: true })
+    }
+
+    /// Serves.
+    pub(crate) fn run(mut self) {
+        let nothing = Event { flags: EventFlags::empty(), data: EventData::new_u64(0) };
+        let mut events = vec![nothing; READY_MAX];
+        let mut ready = vec![];
+        let mut next_tick = Instant::now();
+        while !self.guest.is_ended() {
+            let wait = next_tick.saturating_duration_since(Instant::now());
+            let wait = Timespec { tv_sec: wait.as_secs() as _, tv_nsec: wait.subsec_nanos() as _ };
+            let count = match epoll::wait(&self.epoll, &mut events[..], Some(&wait)) {
+                Ok(count) => count,
+                Err(rustix::io::Errno::INTR) => 0,
+                Err(error) => {
+                    warn!("{}: its thread cannot wait any more: {error}", self.guest.name());
+                    return;
+                }
+            };
+            let now = Instant::now();
+            for event in &events[..count] {
+                match event.data.u64() {
+                    BELL => self.guest.take_ready(&mut ready),
+                    dpid => self.served(DatapathId(dpid), event.flags, now),
+                }
+            }
+            for dpid in ready.drain(..) {
+                self.look_at(dpid, now);
+            }
+            if next_tick <= now {
+                next_tick = now + TICK;
+                self.tick(now);
+            }
+        }
+        for conn in self.conns.values_mut() {
+            conn.end(None, Instant::now());
+        }
+    }
+
+    /// A socket can go on.
+    fn served(&mut self, dpid: DatapathId, flags: EventFlags, now: Instant) {
+        let Some(conn) = self.conns.get_mut(&dpid) else { return };
+        let mut done = Ok(());
+        if flags.intersects(EventFlags::OUT) {
+            done = conn.writable(now);
+        }
+        // Where it failed or was closed, reading says why.
+        if done.is_ok() && !flags.difference(EventFlags::OUT).is_empty() {
+            done = conn.read(&mut self.room, now);
+        }
+        self.settle(dpid, done, now);
+    }
+
+    /// A worker has something for the guest, or room for what it says; or the switch came or went.
+    fn look_at(&mut self, dpid: DatapathId, now: Instant) {
+        let datapath = self.guest.datapath(dpid);
+        let is_other = |conn: &GuestConn| {
+            datapath.as_ref().is_none_or(|datapath| !Arc::ptr_eq(&conn.datapath, datapath))
+        };
+        if let Some(conn) = self.conns.get_mut(&dpid).filter(|conn| is_other(conn)) {
+            conn.datapath.unlist();
+            conn.end(None, now);
+            self.conns.remove(&dpid);
+        }
+        let Some(datapath) = datapath else { return };
+        datapath.unlist();
+        let conn = self.conns.entry(dpid).or_insert_with(|| GuestConn::new(datapath, now));
+        let done = conn.write(now);
+        self.settle(dpid, done, now);
+    }
+
+    /// Looks at deadlines, and opens what is to be opened.
+    fn tick(&mut self, now: Instant) {
+        let is_served = self.guest.is_served();
+        if is_served != std::mem::replace(&mut self.served, is_served) {
+            for conn in self.conns.values_mut() {
+                match is_served {
+                    true => conn.hurry(now),
+                    false => conn.end(Some("the guest is not served"), now),
+                }
+            }
+        }
+        let dpids: Vec<DatapathId> = self.conns.keys().copied().collect();
+        for dpid in dpids {
+            let Some(conn) = self.conns.get_mut(&dpid) else { continue };
+            let done = conn.tick(now);
+            self.settle(dpid, done, now);
+            if is_served {
+                self.open_due(dpid, now);
+            }
+        }
+    }
+
+    fn open_due(&mut self, dpid: DatapathId, now: Instant) {
+        let Some(conn) = self.conns.get_mut(&dpid).filter(|conn| conn.is_due(now)) else { return };
+        let to = self.guest.grant.spec().connect.0.0;
+        let mut done = conn.open(to, now);
+        if let (Ok(()), Some(socket)) = (&done, &conn.socket) {
+            let key = EventData::new_u64(dpid.0);
+            let added = epoll::add(&self.epoll, socket.as_fd(), key, EventFlags::OUT);
+            done = added.map_err(|error| io::Error::from(error).into());
+        }
+        self.settle(dpid, done, now);
+    }
+
+    /// Ends a connection that failed; otherwise has the kernel report what it waits for.
+    fn settle(&mut self, dpid: DatapathId, done: Result<(), Ended>, now: Instant) {
+        let Some(conn) = self.conns.get_mut(&dpid) else { return };
+        let guest = &self.guest;
+        match done {
+            Ok(()) => {
+                let Some(socket) = &conn.socket else { return };
+                let mut flags = EventFlags::RDHUP;
+                if conn.takes_more() {
+                    flags |= EventFlags::IN;
+                }
+                if conn.wants_to_write() {
+                    flags |= EventFlags::OUT;
+                }
+                let key = EventData::new_u64(dpid.0);
+                // It is registered since it was opened.
+                let _ = epoll::modify(&self.epoll, socket.as_fd(), key, flags);
+            }
+            Err(Ended::Lost(why)) => {
+                if conn.datapath.version().is_some() {
+                    info!("{}: switch {dpid}: {why}", guest.name());
+                }
+                conn.end(Some(&why), now);
+            }
+            Err(Ended::Fault(why)) => {
+                warn!("{}: switch {dpid}: {why}; it is connected again later", guest.name());
+                if let Some(quarantine) = guest.fault(&why) {
+                    warn!("{}: quarantined: {quarantine}; \"aldis guest resume\"", guest.name());
+                }
+                conn.end(Some(&why), now);
+            }
+        }
+    }
+}
