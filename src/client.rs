@@ -12,6 +12,7 @@ mod each;
 pub(crate) mod events;
 pub(crate) mod flows;
 pub(crate) mod groups;
+pub(crate) mod guest;
 pub(crate) mod health;
 pub(crate) mod hosts;
 pub(crate) mod links;
@@ -72,11 +73,7 @@ impl ClientArgs {
         columns: &[&str],
         row: impl Fn(&T) -> Vec<String>,
     ) -> Result<ExitCode, String> {
-        self.show(path, |page: &Page<T>| {
-            let (one, many) = what;
-            let count = format!("{} {}", page.total, if page.total == 1 { one } else { many });
-            TextTable::new(columns, page.items.iter().map(row).collect()).ending(count)
-        })
+        self.show(path, |page: &Page<T>| listed(page, what, columns, row))
     }
 
     fn print<T: DeserializeOwned, S: Display>(
@@ -99,6 +96,17 @@ impl ClientArgs {
     fn misread(&self, error: &serde_json::Error) -> String {
         format!("{} answered something else: {error}", self.http)
     }
+}
+
+/// A row for each item of a list, with a last line that says how long it is.
+fn listed<T>(
+    page: &Page<T>,
+    (one, many): (&str, &str),
+    columns: &[&str],
+    row: impl Fn(&T) -> Vec<String>,
+) -> TextTable {
+    let count = format!("{} {}", page.total, if page.total == 1 { one } else { many });
+    TextTable::new(columns, page.items.iter().map(row).collect()).ending(count)
 }
 
 /// A part of a query, where there is a value: `key=value`, with everything escaped that means

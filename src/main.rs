@@ -56,6 +56,8 @@ enum AldisCommand {
     Apps(apps::Args),
     /// Build applications, and install, start, stop and order those of a running controller.
     App(app::Args),
+    /// Present the switches to other controllers, each within what it is granted.
+    Guest(client::guest::Args),
     /// List the workload distributions that `run --design` knows.
     Designs(designs::Args),
     /// Measure a controller: emulated switches offer it flow requests.
@@ -153,6 +155,7 @@ fn done(command: AldisCommand) -> ExitCode {
         AldisCommand::Run(args) => run::run(args),
         AldisCommand::Apps(args) => apps::run(args),
         AldisCommand::App(args) => app::run(args),
+        AldisCommand::Guest(args) => client::guest::run(args).map_err(CommandFailure::from),
         AldisCommand::Designs(args) => designs::run(args).map_err(CommandFailure::from),
         AldisCommand::Bench(args) => bench::run(*args),
         AldisCommand::Emulate(args) => emulate::run(args),

@@ -217,7 +217,7 @@ impl Base {
         loop {
             let (status, later, answer) = self.open_once(method, path, body)?;
             match (status, later.filter(|later| *later <= WAIT_MAX)) {
-                (200, _) => return Ok(answer),
+                (200 | 201, _) => return Ok(answer),
                 (429, Some(later)) if asked < AGAIN_MAX => std::thread::sleep(later),
                 _ => return Err(self.refused(status, answer)),
             }

@@ -5,6 +5,7 @@
 //! line, the key and what would be accepted; nothing is guessed.
 
 mod dhcp;
+mod guests;
 mod initial;
 pub(crate) mod location;
 mod monitor;
@@ -50,6 +51,7 @@ use aldis_control::{App, AppSet, Tables};
 use aldis_engine::design;
 use aldis_engine::limits::WORKERS_MAX;
 use aldis_engine::{Design, pin};
+use aldis_guest::GuestSpec;
 use serde::Deserialize;
 use tracing::warn;
 
@@ -152,6 +154,8 @@ pub(crate) struct Config {
     /// What the application `static-flows` keeps.
     #[serde(rename = "static-flow")]
     static_flow: Vec<rules::ToldRule<StaticFlow>>,
+    /// The controllers to which the switches are presented.
+    guest: Vec<rules::ToldRule<GuestSpec>>,
     topology: network::TopologySettings,
     hosts: network::HostsSettings,
     /// The servers that the application `dhcp` believes.
@@ -205,6 +209,7 @@ impl Default for Config {
             monitor: monitor::MonitorTable::default(),
             acl_rules: vec![],
             static_flow: vec![],
+            guest: vec![],
             topology: network::TopologySettings::default(),
             hosts: network::HostsSettings::default(),
             dhcp_server: vec![],
@@ -316,6 +321,7 @@ impl Config {
     pub(crate) fn app_set(&self) -> Result<AppSet, String> {
         rules::acl(&self.acl_rules).map_err(|(at, why)| self.location_at(at) + &why)?;
         rules::static_flows(&self.static_flow).map_err(|(at, why)| self.location_at(at) + &why)?;
+        guests::guests(&self.guest).map_err(|(at, why)| self.location_at(at) + &why)?;
         dhcp::trust(&self.dhcp_server).map_err(|why| self.location_of_file() + &why)?;
         let mut app_set = AppSet::default().switch_bytes(self.switch_bytes());
         for app in self.apps() {
@@ -385,6 +391,11 @@ impl Config {
         dhcp::trust(&self.dhcp_server).unwrap_or_default()
     }
 
+    /// The guests; none where they are refused, which [`Config::app_set`] says.
+    pub(crate) fn guests(&self) -> Vec<GuestSpec> {
+        guests::guests(&self.guest).unwrap_or_default()
+    }
+
     /// Which tables the flows of applications go to: behind the rules, where there are any to come.
     pub(crate) fn tables(&self) -> Tables {
         match self.runs(Acl::NAME) {
@@ -424,6 +435,7 @@ impl Config {
             ("[learning-switch]", self.learning_switch != other.learning_switch),
             ("[monitor]", self.monitor != other.monitor),
             ("[[dhcp-server]]", self.dhcp_server != other.dhcp_server),
+            ("[[guest]]", self.guests() != other.guests()),
             ("[topology]", self.topology != other.topology),
             ("[hosts]", self.hosts != other.hosts),
             ("[routing]", self.routing != other.routing),

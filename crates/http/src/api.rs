@@ -7,6 +7,7 @@ pub mod apps;
 pub mod events;
 mod flow;
 pub mod flows;
+pub mod guests;
 pub mod health;
 pub mod hosts;
 pub mod inventory;

@@ -13,6 +13,7 @@ use aldis_control::command::{Failure, Outcome};
 use aldis_control::stats::Snapshot;
 use aldis_control::switch::Seen;
 use aldis_control::{Time, World};
+use aldis_guest::{GuestSpec, GuestStatus};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::{Message, PortStats};
 
@@ -22,6 +23,9 @@ use crate::api::weights::{BadKnob, Design};
 
 /// Why a controller without sandboxes installs nothing.
 const NO_SANDBOX: &str = "this controller was built without sandboxes, and installs no application";
+
+/// Why a controller without guests adds none.
+const NO_GUESTS: &str = "this controller was built without guests";
 
 /// What will have become of a command.
 pub type Commanded = Pin<Box<dyn Future<Output = Outcome> + Send>>;
@@ -150,6 +154,53 @@ pub trait Controller: Send + Sync + 'static {
     /// # Errors
     /// Why not.
     fn order_apps(&self, event: &str, apps: Vec<String>) -> Result<(), NotChanged>;
+
+    /// The guests, by name.
+    fn guests(&self) -> Vec<GuestStatus> {
+        vec![]
+    }
+
+    /// The guest of this name, where there is one.
+    fn guest_status(&self, name: &str) -> Option<GuestStatus> {
+        self.guests().into_iter().find(|guest| guest.spec.name == name)
+    }
+
+    /// Adds a guest, whose spec was checked; returns when every worker knows it. The connections to
+    /// it are opened afterwards.
+    ///
+    /// # Errors
+    /// Why not: there is one of its name, or its grant overlaps with that of another.
+    fn add_guest(&self, spec: GuestSpec) -> Result<(), NotChanged> {
+        let _ = spec;
+        Err(NotChanged::Refused(NO_GUESTS.into()))
+    }
+
+    /// Removes a guest and closes its connections; returns when no worker knows it.
+    ///
+    /// # Errors
+    /// Why not.
+    fn remove_guest(&self, name: &str) -> Result<(), NotChanged> {
+        let _ = name;
+        Err(NotChanged::Refused(NO_GUESTS.into()))
+    }
+
+    /// Pauses a guest: its connections are closed, and no request goes to it.
+    ///
+    /// # Errors
+    /// Why not.
+    fn pause_guest(&self, name: &str) -> Result<(), NotChanged> {
+        let _ = name;
+        Err(NotChanged::Refused(NO_GUESTS.into()))
+    }
+
+    /// Has a guest that is paused or in quarantine connected again.
+    ///
+    /// # Errors
+    /// Why not.
+    fn resume_guest(&self, name: &str) -> Result<(), NotChanged> {
+        let _ = name;
+        Err(NotChanged::Refused(NO_GUESTS.into()))
+    }
 
     /// How workers share the switches.
     fn design(&self) -> Design;

@@ -4,6 +4,7 @@
 //! Everything is read when it is asked for. Distributions are those of all workers together;
 //! counters are given for each worker and for each switch, so that sums are the reader's.
 
+mod guests;
 mod ports;
 mod process;
 mod text;
@@ -117,6 +118,7 @@ fn render(shared: &Shared) -> String {
     }
     ports::render(&mut text, shared);
     apps(&mut text, &shared.controller.apps());
+    guests::render(&mut text, &shared.controller.guests());
     process::render(&mut text);
     text.finish()
 }

@@ -32,7 +32,7 @@ use crate::persisted::flows::FLOWS_MAX;
 const MIRROR_TO: &str = "mirror_to";
 
 /// What is wrong, and at which byte of the file.
-type FileFault = (usize, String);
+pub(super) type FileFault = (usize, String);
 
 /// Keys that were spelled otherwise before, and are read aside. They still count, with a warning.
 pub(super) trait OldKeys {
@@ -50,7 +50,8 @@ impl OldKeys for StaticFlow {
 /// A flow or a rule, with the place of each of its keys in the file.
 #[derive(Clone, Debug)]
 pub(super) struct ToldRule<T> {
-    it: T,
+    /// What it says.
+    pub(super) it: T,
     keys: Vec<(String, usize)>,
     /// What old keys say, as `then` spells it, each with its key.
     old: Vec<(&'static str, String)>,
@@ -74,7 +75,7 @@ impl<T> ToldRule<T> {
     }
 
     /// What is wrong with the value of a key.
-    fn wrong(&self, key: &str, why: impl Into<String>) -> FileFault {
+    pub(super) fn wrong(&self, key: &str, why: impl Into<String>) -> FileFault {
         (self.at(key), why.into())
     }
 }
@@ -266,7 +267,7 @@ impl ToldRule<StaticFlow> {
 }
 
 /// A name is there, and once.
-fn check_name<'t, T>(
+pub(super) fn check_name<'t, T>(
     told: &ToldRule<T>,
     name: &'t str,
     names: &mut HashSet<&'t str>,

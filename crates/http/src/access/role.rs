@@ -16,12 +16,13 @@ pub enum AccessRole {
 
 /// Below these, whatever is not read is for administrators; and what is read too where it is a
 /// secret.
-const OF_ADMINS: [(&str, bool); 5] = [
+const OF_ADMINS: [(&str, bool); 6] = [
     ("/api/v1/store", true),
     ("/api/v1/config", false),
     ("/api/v1/reload", false),
     ("/api/v1/apps", false),
     ("/api/v1/sequences", false),
+    ("/api/v1/guests", false),
 ];
 
 /// What is asked for with a body, and changes nothing.
@@ -113,6 +114,10 @@ mod tests {
             ("get", "/api/v1/apps", AccessRole::Read),
             ("post", "/api/v1/apps/{name}/stop", AccessRole::Admin),
             ("put", "/api/v1/sequences/{on}", AccessRole::Admin),
+            ("get", "/api/v1/guests/{name}", AccessRole::Read),
+            ("put", "/api/v1/guests/{name}", AccessRole::Admin),
+            ("post", "/api/v1/guests/{name}/pause", AccessRole::Admin),
+            ("delete", "/api/v1/guests/{name}", AccessRole::Admin),
             ("get", "/api/v1/config", AccessRole::Read),
             ("put", "/api/v1/config", AccessRole::Admin),
             ("put", "/api/v1/configurations", AccessRole::Write),

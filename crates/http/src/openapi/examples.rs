@@ -34,6 +34,10 @@ pub(super) fn of(method: &str, path: &str) -> Option<Value> {
         ("put", "/api/v1/acl/{name}") => rule,
         ("post", "/api/v1/flows") => json!({"flows": [with("switch", "1", flow)]}),
         ("post", "/api/v1/switches/{dpid}/flows") => json!({"flows": [flow]}),
+        ("put", "/api/v1/guests/{name}") => json!({
+            "connect": "127.0.0.1:6654", "switches": ["1-4"], "match": {"vlan_vid": 10},
+            "tables": "10-19", "priorities": "100-200"
+        }),
         ("put", "/api/v1/names/{dpid}") => json!({"name": "core, rack 3"}),
         ("post", "/api/v1/static-flows") => json!({
             "set": [with("name", "uplink", with("switch", "1-9", flow))], "remove": ["old"]
@@ -131,6 +135,7 @@ mod tests {
     use crate::api::acl::{NewAcl, rule};
     use crate::api::apps::Order;
     use crate::api::flows::Changes;
+    use crate::api::guests::spec;
     use crate::api::names::NewName;
     use crate::api::static_flows::{StaticFlowChanges, named};
     use crate::api::trace::Question;
@@ -168,6 +173,7 @@ mod tests {
         rule(read("put", "/api/v1/acl/{name}")).unwrap();
         read::<Changes>("post", "/api/v1/flows");
         read::<Changes>("post", "/api/v1/switches/{dpid}/flows");
+        spec("lab-3", read("put", "/api/v1/guests/{name}")).unwrap();
         read::<NewName>("put", "/api/v1/names/{dpid}");
         let changes: StaticFlowChanges = read("post", "/api/v1/static-flows");
         assert_eq!((changes.set.len(), changes.remove.len()), (1, 1));
