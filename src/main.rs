@@ -26,6 +26,7 @@ mod http;
 mod lab;
 mod pki;
 mod run;
+mod ryu;
 mod shell;
 mod stdout;
 mod store;
@@ -51,6 +52,8 @@ struct Cli {
 enum AldisCommand {
     /// Run the controller: listen for switches and program them.
     Run(run::Args),
+    /// Run applications of Ryu, unchanged, as a guest of a controller in this process.
+    Ryu(Box<ryu::Args>),
     /// List the applications, and print how those that run work together, here or in a running
     /// controller.
     Apps(apps::Args),
@@ -153,6 +156,7 @@ fn read() -> Result<AldisCommand, ExitCode> {
 fn done(command: AldisCommand) -> ExitCode {
     let outcome = match command {
         AldisCommand::Run(args) => run::run(args),
+        AldisCommand::Ryu(args) => ryu::run(*args),
         AldisCommand::Apps(args) => apps::run(args),
         AldisCommand::App(args) => app::run(args),
         AldisCommand::Guest(args) => client::guest::run(args).map_err(CommandFailure::from),

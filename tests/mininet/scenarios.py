@@ -11,6 +11,7 @@ from mininet.topolib import TorusTopo, TreeTopo
 
 import catalogue
 import full
+import guests
 import guide
 import kept
 import movers
@@ -54,6 +55,7 @@ def all_of_them():
             yield f"{body.__name__} {version}", functools.partial(body, version)
     yield from catalogue.all_of_them(VERSIONS)
     yield from full.all_of_them(VERSIONS)
+    yield from guests.all_of_them(VERSIONS)
     yield from kept.all_of_them(VERSIONS)
     yield from movers.all_of_them(VERSIONS)
     yield from proxies.all_of_them(VERSIONS)

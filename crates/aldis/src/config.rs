@@ -156,6 +156,9 @@ pub(crate) struct Config {
     static_flow: Vec<rules::ToldRule<StaticFlow>>,
     /// The controllers to which the switches are presented.
     guest: Vec<rules::ToldRule<GuestSpec>>,
+    /// Those that the program adds.
+    #[serde(skip)]
+    pub(crate) further_guests: Vec<GuestSpec>,
     topology: network::TopologySettings,
     hosts: network::HostsSettings,
     /// The servers that the application `dhcp` believes.
@@ -210,6 +213,7 @@ impl Default for Config {
             acl_rules: vec![],
             static_flow: vec![],
             guest: vec![],
+            further_guests: vec![],
             topology: network::TopologySettings::default(),
             hosts: network::HostsSettings::default(),
             dhcp_server: vec![],
@@ -393,7 +397,9 @@ impl Config {
 
     /// The guests; none where they are refused, which [`Config::app_set`] says.
     pub(crate) fn guests(&self) -> Vec<GuestSpec> {
-        guests::guests(&self.guest).unwrap_or_default()
+        let mut guests = guests::guests(&self.guest).unwrap_or_default();
+        guests.extend(self.further_guests.iter().cloned());
+        guests
     }
 
     /// Which tables the flows of applications go to: behind the rules, where there are any to come.

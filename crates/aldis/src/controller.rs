@@ -7,6 +7,7 @@ use std::path::PathBuf;
 
 use aldis_control::pipeline::Sequence;
 use aldis_control::{App, EventKind};
+use aldis_guest::GuestSpec;
 
 use crate::Refused;
 use crate::admin::SettingsOrigin;
@@ -117,6 +118,12 @@ impl Controller {
         let apps = apps.into_iter().map(Into::into).collect();
         self.registry.sequence(Sequence { kind, apps });
         self
+    }
+
+    /// Presents the switches to a guest, besides those of the configuration: another controller,
+    /// in a process of its own.
+    pub fn guest(self, spec: GuestSpec) -> Controller {
+        self.set(move |config| config.further_guests.push(spec.clone()))
     }
 
     /// Listens for switches on this address alone; port 0 for any that is free.

@@ -17,6 +17,7 @@ use aldis_control::stats::Snapshot;
 use aldis_control::switch::Seen;
 use aldis_control::{Time, World};
 use aldis_engine::{Engine, Handle, LifecycleError};
+use aldis_guest::{GuestError, GuestSpec, GuestStatus};
 #[cfg(feature = "sandbox")]
 use aldis_http::api::app_routes::{AppAnswer, AppRequest, NotAnswered};
 #[cfg(feature = "sandbox")]
@@ -38,6 +39,7 @@ use crate::address::read;
 use crate::admin::Admin;
 use crate::app_registry::BUILT_IN;
 use crate::give_back::resident;
+use crate::guests::{GuestSet, NotAGuest};
 #[cfg(feature = "sandbox")]
 use crate::installed::{InstallError, InstalledApps};
 use crate::room::limit_here;
@@ -138,6 +140,7 @@ impl Informed {
         engine: &Engine,
         settings: &Arc<Settings>,
         admin: &Arc<Admin>,
+        guests: Arc<GuestSet>,
         #[cfg(feature = "sandbox")] installed: Arc<InstalledApps>,
     ) -> Result<Option<HttpServer>, String> {
         let Informed { serving: HttpListening { listening, access }, incoming } = self;
@@ -145,6 +148,7 @@ impl Informed {
         let watched = EngineView::new(
             engine.handle(),
             Arc::clone(settings),
+            guests,
             #[cfg(feature = "sandbox")]
             installed,
         )?;
@@ -199,6 +203,7 @@ pub(crate) struct EngineView {
     engine: Handle,
     settings: Arc<Settings>,
     apps: Apps,
+    guests: Arc<GuestSet>,
     #[cfg(feature = "sandbox")]
     installed: Arc<InstalledApps>,
     /// Above so many bytes the kernel ends this process.
@@ -211,6 +216,7 @@ impl EngineView {
     fn new(
         engine: Handle,
         settings: Arc<Settings>,
+        guests: Arc<GuestSet>,
         #[cfg(feature = "sandbox")] installed: Arc<InstalledApps>,
     ) -> Result<EngineView, String> {
         let app_set = settings.now().app_set()?;
@@ -219,6 +225,7 @@ impl EngineView {
             engine,
             settings,
             apps,
+            guests,
             #[cfg(feature = "sandbox")]
             installed,
             memory_max: limit_here(),
@@ -263,6 +270,26 @@ impl Controller for EngineView {
             installed: self.installed.about(),
         };
         apps.told(engine.apps())
+    }
+
+    fn guests(&self) -> Vec<GuestStatus> {
+        self.guests.statuses()
+    }
+
+    fn add_guest(&self, spec: GuestSpec) -> Result<(), NotChanged> {
+        self.guests.add(spec).map_err(not_a_guest)
+    }
+
+    fn remove_guest(&self, name: &str) -> Result<(), NotChanged> {
+        self.guests.remove(name).map_err(not_a_guest)
+    }
+
+    fn pause_guest(&self, name: &str) -> Result<(), NotChanged> {
+        self.guests.pause(name, true).map_err(not_a_guest)
+    }
+
+    fn resume_guest(&self, name: &str) -> Result<(), NotChanged> {
+        self.guests.pause(name, false).map_err(not_a_guest)
     }
 
     fn start_app(&self, name: &str) -> Result<(), NotChanged> {
@@ -422,5 +449,13 @@ mod tests {
         let taken = listen(Some("127.0.0.1:0".parse().unwrap()), &open).unwrap().unwrap();
         let refused = listen(Some(ServeAt::Address(taken.address())), &open).unwrap_err();
         assert!(refused.sentence().contains("taken"), "{refused:?}");
+    }
+}
+
+/// Why a guest was not changed, as the server says it.
+fn not_a_guest(why: NotAGuest) -> NotChanged {
+    match why {
+        NotAGuest::Guest(why @ GuestError::Unknown(_)) => NotChanged::Unknown(why.to_string()),
+        other => NotChanged::Refused(other.to_string()),
     }
 }

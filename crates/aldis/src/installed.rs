@@ -9,7 +9,6 @@
 
 mod asked;
 mod candidate;
-mod flows;
 mod folder;
 mod keeper;
 mod network;
@@ -25,13 +24,14 @@ use aldis_control::EventKind;
 use aldis_control::pipeline::AppEntry;
 use aldis_engine::{Handle, LifecycleError};
 use aldis_sandbox::{
-    AppSettings, AppState, Application, Compiled, KeyValue, Line, NetworkSnapshots, Package,
-    Runtime, ShadowStatus, Trust,
+    AppSettings, AppState, Application, Compiled, FlowsOnStop, KeyValue, Line, NetworkSnapshots,
+    Package, Runtime, ShadowStatus, Trust,
 };
 use tracing::{info, warn};
 
+use crate::added::{interned, marks_flows_apart, place};
 use crate::admin::Admin;
-use crate::app_registry::ANSWERERS;
+use crate::own_flows::remove_all;
 use candidate::Candidate;
 use folder::Folder;
 use network::PublishedNetwork;
@@ -151,12 +151,13 @@ impl InstalledApps {
             let why = aldis_control::pipeline::LineUpError::Twice(there.1);
             return Err(InstallError::Engine(why.into()));
         }
+        marks_flows_apart(&self.engine, name).map_err(InstallError::Package)?;
         if runs {
             start(&application)?;
         }
         let folder = self.folder.as_ref().filter(|_| keeps);
         folder.map_or(Ok(()), |folder| folder.keep(name, bytes)).map_err(InstallError::Disk)?;
-        let before = self.place();
+        let before = place(&self.engine);
         let added = match runs {
             true => self.engine.add_app(entry(&application), before),
             false => self.engine.add_stopped_app(entry(&application), before),
@@ -216,7 +217,7 @@ impl InstalledApps {
         apps.insert(name, new.clone());
         drop(apps);
         before.end_candidate();
-        flows::settle(&self.engine, &before, true);
+        settle(&self.engine, &before, true);
         match runs {
             true => watch::begin(self, name, before, new),
             false => drop(before.application.stop()),
@@ -299,7 +300,7 @@ impl InstalledApps {
         // The workers tell it of those that are there when it starts; some may be gone by then.
         installed.application.forget_switches();
         self.mark(name, false);
-        flows::settle(&self.engine, installed, false);
+        settle(&self.engine, installed, false);
         Ok(())
     }
 
@@ -317,7 +318,7 @@ impl InstalledApps {
         if let Some(installed) = apps.remove(name) {
             installed.end_candidate();
             let _ = installed.application.stop();
-            flows::settle(&self.engine, &installed, false);
+            settle(&self.engine, &installed, false);
         }
         self.folder.iter().for_each(|folder| folder.forget(name));
         Ok(())
@@ -392,13 +393,6 @@ impl InstalledApps {
         switches.for_each(|seen| application.introduce(seen.switch.info.clone()));
     }
 
-    /// In front of the first that answers whatever it sees.
-    fn place(&self) -> Option<&'static str> {
-        let line_up = self.engine.line_up();
-        let mut names = line_up.apps().map(|(_, name, _)| name);
-        names.find(|name| ANSWERERS.contains(name))
-    }
-
     fn mark(&self, name: &str, runs: bool) {
         if let Some(folder) = &self.folder
             && let Err(why) = folder.mark(name, runs)
@@ -422,6 +416,20 @@ impl InstallError {
             }
             InstallError::Engine(why) => why.to_string(),
         }
+    }
+}
+
+/// The flows of an application that is stopped or removed, or whose successor has come, stay on the
+/// switches or are removed, as its manifest says. Waits for the switches.
+fn settle(engine: &Handle, installed: &Installed, has_successor: bool) {
+    let manifest = installed.application.manifest();
+    let are_removed = match manifest.flows {
+        FlowsOnStop::Stay => false,
+        FlowsOnStop::Go => true,
+        FlowsOnStop::HandOver => !has_successor,
+    };
+    if are_removed {
+        remove_all(engine, &manifest.name);
     }
 }
 
@@ -455,16 +463,4 @@ fn starts(application: &Application) -> &'static [EventKind] {
     let kinds: &'static [EventKind] = kinds.leak();
     known.insert(kinds);
     kinds
-}
-
-/// The name for as long as the process lives. Each different one is kept once.
-fn interned(name: &str) -> &'static str {
-    static KNOWN: Mutex<BTreeSet<&'static str>> = Mutex::new(BTreeSet::new());
-    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(there) = known.get(name) {
-        return there;
-    }
-    let name: &'static str = name.to_owned().leak();
-    known.insert(name);
-    name
 }

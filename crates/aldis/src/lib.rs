@@ -14,6 +14,7 @@
 //! | `store` | what is set over HTTP outlives the controller: [`Controller::store`] |
 //! | `cli` | the arguments of `aldis run`: [`Controller::from_args`] |
 
+mod added;
 mod address;
 mod admin;
 pub mod app_registry;
@@ -24,12 +25,14 @@ mod config;
 mod controller;
 mod counters;
 mod give_back;
+mod guests;
 #[cfg(feature = "http")]
 mod http;
 #[cfg(feature = "sandbox")]
 mod installed;
 mod knobs;
 mod outlet;
+mod own_flows;
 mod persisted;
 mod refused;
 mod reload;
@@ -45,6 +48,7 @@ mod weights;
 pub use aldis_apps as apps;
 pub use aldis_control as control;
 pub use aldis_engine as engine;
+pub use aldis_guest as guest;
 pub use aldis_packet as packet;
 pub use aldis_wire as wire;
 

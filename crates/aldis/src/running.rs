@@ -18,6 +18,7 @@ use crate::banner::{self, banner};
 use crate::config::LogFormat;
 use crate::controller::Configure;
 use crate::give_back::GiveBack;
+use crate::guests::GuestSet;
 #[cfg(feature = "sandbox")]
 use crate::installed::InstalledApps;
 use crate::outlet::{Outlets, OutputLines};
@@ -46,6 +47,7 @@ pub struct Running {
     engine: Engine,
     #[cfg(feature = "http")]
     http: Option<HttpServer>,
+    guests: Arc<GuestSet>,
     #[cfg(feature = "sandbox")]
     installed: Arc<InstalledApps>,
     reporter: Reporter,
@@ -89,11 +91,13 @@ pub(crate) fn start(
         let (folder, tables) = (config.app_folder.clone(), config.tables());
         InstalledApps::start(engine.handle(), folder, trust, tables, Arc::clone(&admin))?
     };
+    let guests = Arc::new(GuestSet::start(engine.handle(), &settings.now().guests()));
     #[cfg(feature = "http")]
     let http = serving.start(
         &engine,
         &settings,
         &admin,
+        Arc::clone(&guests),
         #[cfg(feature = "sandbox")]
         Arc::clone(&installed),
     )?;
@@ -109,6 +113,7 @@ pub(crate) fn start(
         engine,
         #[cfg(feature = "http")]
         http,
+        guests,
         #[cfg(feature = "sandbox")]
         installed,
         reporter,
@@ -146,6 +151,7 @@ impl Running {
     pub fn stop(self) {
         #[cfg(feature = "http")]
         self.http.into_iter().for_each(HttpServer::stop);
+        self.guests.stop();
         #[cfg(feature = "sandbox")]
         self.installed.finish();
         self.engine.stop();
@@ -173,6 +179,7 @@ impl Running {
         let snapshot = self.engine.snapshot();
         #[cfg(feature = "http")]
         self.http.take().into_iter().for_each(HttpServer::stop);
+        self.guests.stop();
         #[cfg(feature = "sandbox")]
         self.installed.finish();
         let Running { engine, reporter, settings, outlets, format, admin: _open, .. } = self;

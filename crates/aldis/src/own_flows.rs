@@ -1,5 +1,4 @@
-//! The flows of an application that stops: its manifest says whether they stay on the switches, go,
-//! or are handed to the version that comes in its place.
+//! The flows of one owner, an installed application or a guest, are removed from all switches.
 
 use std::time::{Duration, Instant};
 
@@ -8,14 +7,11 @@ use aldis_control::command::{Outcome, Said};
 use aldis_control::limits::COMMAND_MESSAGES_MAX;
 use aldis_engine::Handle;
 use aldis_engine::command::Answer;
-use aldis_sandbox::FlowsOnStop;
 use aldis_wire::msg::{
     FlowMod, FlowStats, FlowStatsRequest, Match, Message, StatsRequest, StatsRequestBody, TableNo,
 };
 use aldis_wire::{DatapathId, Version};
 use tracing::{info, warn};
-
-use super::Installed;
 
 /// The time that a switch is given for each step.
 const WITHIN: Duration = Duration::from_secs(2);
@@ -26,19 +22,10 @@ const ALL_WITHIN: Duration = Duration::from_secs(10);
 /// Switches that work at a time: their flows are held in memory, where they have to be asked.
 const AT_A_TIME: usize = 16;
 
-/// Removes the flows of an application that is stopped or removed, or whose successor has come,
-/// where its manifest wants that. Waits for the switches.
-pub(super) fn settle(engine: &Handle, installed: &Installed, has_successor: bool) {
-    let manifest = installed.application.manifest();
-    let are_removed = match manifest.flows {
-        FlowsOnStop::Stay => false,
-        FlowsOnStop::Go => true,
-        FlowsOnStop::HandOver => !has_successor,
-    };
-    if !are_removed {
-        return;
-    }
-    let (name, cookie) = (&manifest.name, Cookie::of(&manifest.name));
+/// Removes the flows of an owner from all switches, and says in the log how that went. Waits for the
+/// switches.
+pub(crate) fn remove_all(engine: &Handle, name: &str) {
+    let cookie = Cookie::of(name);
     let switches = engine.switches();
     let switches: Vec<(DatapathId, Version)> =
         switches.iter().map(|seen| (seen.switch.info.dpid, seen.switch.info.version)).collect();

@@ -1,0 +1,107 @@
+//! The guests of the controller: each is an application of the line-up, served by a thread of its
+//! own.
+
+use std::fmt;
+
+use aldis_control::App;
+use aldis_control::pipeline::AppEntry;
+use aldis_engine::{Handle, LifecycleError};
+use aldis_guest::{GuestApp, GuestError, GuestSpec, GuestStatus, Guests};
+use tracing::{info, warn};
+
+use crate::added::{interned, marks_flows_apart, place};
+use crate::own_flows::remove_all;
+
+/// Guests, and the engine whose switches are presented to them.
+#[derive(Debug)]
+pub(crate) struct GuestSet {
+    engine: Handle,
+    guests: Guests,
+}
+
+/// Why a guest was not added, or not changed.
+#[derive(Debug)]
+pub(crate) enum NotAGuest {
+    /// The guest itself.
+    Guest(GuestError),
+    /// Its place among the applications.
+    Engine(LifecycleError),
+}
+
+impl fmt::Display for NotAGuest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NotAGuest::Guest(why) => why.fmt(f),
+            NotAGuest::Engine(why) => why.fmt(f),
+        }
+    }
+}
+
+impl GuestSet {
+    /// With those of the configuration. Each that cannot be added is told about.
+    pub(crate) fn start(engine: Handle, specs: &[GuestSpec]) -> GuestSet {
+        let rousing = engine.clone();
+        let guests = Guests::new(move |worker| rousing.rouse(worker));
+        let set = GuestSet { engine, guests };
+        for spec in specs {
+            if let Err(why) = set.add(spec.clone()) {
+                warn!("the guest {:?} is not there: {why}", spec.name);
+            }
+        }
+        set
+    }
+
+    /// Adds a guest: its application comes in front of the first that answers whatever it sees.
+    ///
+    /// # Errors
+    /// Why not; nothing is left behind then.
+    pub(crate) fn add(&self, spec: GuestSpec) -> Result<(), NotAGuest> {
+        let name = interned(&spec.name);
+        let marked = marks_flows_apart(&self.engine, name);
+        marked.map_err(|why| NotAGuest::Guest(GuestError::Spec(format!("name: {why}"))))?;
+        let connect = spec.connect.0;
+        let instances = self.guests.add(spec).map_err(NotAGuest::Guest)?;
+        let entry = AppEntry::of(instances).named(name, GuestApp::EVENTS);
+        if let Err(why) = self.engine.add_app(entry, place(&self.engine)) {
+            // Where a worker was late, the workers have it.
+            let _ = self.engine.remove_app(name);
+            let _ = self.guests.remove(name);
+            return Err(NotAGuest::Engine(why));
+        }
+        info!("{name}: its switches are presented to it at {connect}");
+        Ok(())
+    }
+
+    /// Removes a guest, and its flows from all switches.
+    ///
+    /// # Errors
+    /// There is none of this name, or a worker does not follow.
+    pub(crate) fn remove(&self, name: &str) -> Result<(), NotAGuest> {
+        if !self.guests.has(name) {
+            return Err(NotAGuest::Guest(GuestError::Unknown(name.to_owned())));
+        }
+        self.engine.remove_app(name).map_err(NotAGuest::Engine)?;
+        self.guests.remove(name).map_err(NotAGuest::Guest)?;
+        remove_all(&self.engine, name);
+        Ok(())
+    }
+
+    /// Pauses a guest, or serves it again.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub(crate) fn pause(&self, name: &str, pause: bool) -> Result<(), NotAGuest> {
+        let done = if pause { self.guests.pause(name) } else { self.guests.resume(name) };
+        done.map_err(NotAGuest::Guest)
+    }
+
+    /// All of them, by name.
+    pub(crate) fn statuses(&self) -> Vec<GuestStatus> {
+        self.guests.statuses()
+    }
+
+    /// Ends the service of all; their flows stay.
+    pub(crate) fn stop(&self) {
+        self.guests.stop();
+    }
+}
