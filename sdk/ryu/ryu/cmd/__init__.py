@@ -1,0 +1,1 @@
+"""Commands of Ryu, for programs that start them by import."""
