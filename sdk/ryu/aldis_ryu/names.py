@@ -30,6 +30,8 @@ os.environ.setdefault("OSKEN_HUB_TYPE", "eventlet")
 
 _OWN = pathlib.Path(__file__).resolve().parent.parent / ALIAS
 _checkouts = []
+# Never taken from a checkout: Ryu's own no longer runs.
+_REPLACED = {"ryu.app.wsgi"}
 
 
 def real_name(name):
@@ -125,7 +127,7 @@ class _Finder:
     def _own(fullname, path):
         """A module of Ryu that os-ken has dropped."""
         rooms = fullname.split(".")[1:-1]
-        checkouts = _checkouts if rooms[:1] == ["app"] else []
+        checkouts = _checkouts if rooms[:1] == ["app"] and fullname not in _REPLACED else []
         folders = [str(root.joinpath(*rooms)) for root in [*checkouts, _OWN]]
         return importlib.machinery.PathFinder.find_spec(fullname, [*folders, *(path or [])])
 
