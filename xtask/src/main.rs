@@ -7,6 +7,7 @@
 mod e2e;
 mod fuzz;
 mod peers;
+mod ryu;
 mod suites;
 mod tidy;
 mod web;
@@ -21,6 +22,7 @@ cargo xtask COMMAND
   tidy              the rules of the repository that no compiler knows
   peers             what the end-to-end tests need, and install what is missing
   e2e [SCENARIO…]   a real network: Open vSwitch and Mininet against the controller
+  ryu [WORD…]       Ryu's samples, unchanged, and the package that runs them
   web [WORD…]       the web interface in a browser, or the scenarios that a word names
   fuzz [SECONDS]    the fuzz targets, for a minute or as long as you say
 ";
@@ -35,6 +37,7 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(&root).failed == 0,
         "peers" => peers::provide(),
         "e2e" => peers::provide() && e2e::run(&root, &rest).is_good(),
+        "ryu" => peers::provide() && ryu::run(&root, &rest).is_good(),
         "web" => web::run(&root, &rest).is_good(),
         "fuzz" => peers::provide() && fuzz::run(&root, &rest).is_good(),
         _ => {

@@ -19,6 +19,7 @@ import importlib.util
 import os
 import pathlib
 import sys
+import threading
 import warnings
 
 ALIAS = "ryu"
@@ -153,6 +154,33 @@ def _complete_app_manager(module):
     module.AppManager.load_apps = load_apps_by_either_name
 
 
+def _complete_vsctl(module):
+    """Gives the package ovs a function back that os-ken calls and that went with ovs 2.17.
+
+    The function finds the row that a value refers to. Since then it needs the database for that,
+    which is the one that the thread is at work with.
+    """
+    idl = module.ovs.db.idl
+    if hasattr(idl, "_uuid_to_row"):
+        return
+    thread = threading.local()
+    do_vsctl = module.VSCtl._do_vsctl
+
+    @functools.wraps(do_vsctl)
+    def do_vsctl_at_database(self, database, commands):
+        thread.database = database
+        return do_vsctl(self, database, commands)
+
+    def uuid_to_row(value, base):
+        if base.ref_table is None:
+            return value
+        table = thread.database.tables.get(base.ref_table.name)
+        return None if table is None else table.rows.get(value)
+
+    module.VSCtl._do_vsctl = do_vsctl_at_database
+    idl._uuid_to_row = uuid_to_row
+
+
 def _require_app(app_name, api_style=False):
     """Has an application loaded along with the module that calls this.
 
@@ -180,6 +208,7 @@ def _modules_of_callers():
 _COMPLETED = {
     "os_ken.base.app_manager": _complete_app_manager,
     "os_ken.exception": _complete_exception,
+    "os_ken.lib.ovs.vsctl": _complete_vsctl,
 }
 
 

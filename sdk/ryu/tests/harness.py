@@ -4,6 +4,7 @@ import contextlib
 import json
 import os
 import pathlib
+import re
 import signal
 import socket
 import subprocess
@@ -23,7 +24,12 @@ POLL_S = 0.05
 
 
 class Failure(AssertionError):
-    """What was expected and what was seen instead."""
+    """What was expected and what was seen instead.
+
+    `fault` is what the application itself has raised, if its log has that.
+    """
+
+    fault = None
 
 
 def wait_until(what, condition, seconds=WAIT_S):
@@ -51,6 +57,21 @@ def environment():
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths), "PYTHONDONTWRITEBYTECODE": "1"}
 
 
+def fault(log):
+    """What the first traceback of a log ends with, and the line of the sample that it names."""
+    _, found, rest = log.partition("Traceback (most recent call last):\n")
+    if not found:
+        return None
+    frames = []
+    for line in rest.splitlines():
+        if not line.startswith(" "):
+            places = re.findall(r"/ryu/app/(\S+)\", line (\d+)", "\n".join(frames))
+            where = f" in line {places[-1][1]} of {places[-1][0]}" if places else ""
+            return f"`{line}`{where}"
+        frames.append(line)
+    return None
+
+
 class Command:
     """`python3 -m aldis_ryu` with these arguments, and its log."""
 
@@ -74,10 +95,12 @@ class Command:
             raise
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, _type=None, error=None, _traceback=None):
         if self.child.poll() is None:
             self.child.kill()
         self.child.wait()
+        if isinstance(error, Failure):
+            error.fault = fault(self.log())
         self._log.close()
 
     def log(self):

@@ -1,0 +1,69 @@
+"""Ryu's samples, unchanged: which run, as the table of docs/from-ryu.md says.
+
+`ALDIS_RENEW=1` writes the table; without it the page has to be as the samples are.
+"""
+
+import concurrent.futures
+import os
+import time
+import unittest
+
+import harness
+import samples
+
+PAGE = harness.ROOT / "docs/from-ryu.md"
+BEGIN = "<!-- samples: made by sdk/ryu/tests, renewed with ALDIS_RENEW=1 -->\n"
+END = "<!-- end of samples -->\n"
+# Most of them wait.
+AT_ONCE = 3
+
+
+def outcome(sample):
+    """Why a sample does not run, or nothing.
+
+    Where a sample has raised nothing itself, it is tried again: a deadline passes on a machine that
+    does other things too. That it was needed is told.
+    """
+    for left in (1, 0):
+        start = time.monotonic()
+        try:
+            sample.check(sample.name)
+        except Exception as error:
+            print(f"{sample.name} failed: {error}", flush=True)
+            fault = getattr(error, "fault", None)
+            if fault or not left:
+                return fault or (str(error) or repr(error)).splitlines()[0]
+        else:
+            print(f"{sample.name} runs ({time.monotonic() - start:.1f} s)", flush=True)
+            return None
+
+
+def table(outcomes):
+    """The table of the page."""
+    lines = ["| application | runs | tried with |", "| --- | --- | --- |"]
+    for sample, why_not in outcomes:
+        runs = f"no: {why_not}" if why_not else "yes"
+        lines.append(f"| `{sample.name}` | {runs} | {sample.tried} |")
+    return "\n" + "\n".join(lines) + "\n\n"
+
+
+class SamplesTest(unittest.TestCase):
+    maxDiff = None
+
+    def test_the_page_says_which_samples_run(self):
+        samples.fetch()
+        # One that fails because of the machine must not be written down as the sample's fault.
+        harness.emulator()
+        with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+            # The longest first.
+            order = sorted(samples.SAMPLES, key=lambda sample: "stp" not in sample.name)
+            found = dict(zip([sample.name for sample in order], pool.map(outcome, order)))
+        made = table([(sample, found[sample.name]) for sample in samples.SAMPLES])
+        page = PAGE.read_text(encoding="utf-8")
+        before, begin, rest = page.partition(BEGIN)
+        there, end, after = rest.partition(END)
+        self.assertTrue(begin and end, f"{PAGE} has no place for the table")
+        if os.environ.get("ALDIS_RENEW"):
+            PAGE.write_text(before + begin + made + end + after, encoding="utf-8")
+            return
+        self.assertEqual(there, made, f"renew it: ALDIS_RENEW=1 sdk/ryu/tests/run.py; {found}")
