@@ -77,8 +77,8 @@ def path(name):
 def pings(version):
     """Every host pings every other one."""
 
-    def check(name):
-        with Command(path(name)) as command:
+    def check(application):
+        with Command(application) as command:
             emulate(command.port, "--openflow", version, "--topology", "linear,3", "--pingall")
             command.check_log()
 
@@ -88,8 +88,8 @@ def pings(version):
 def spanning_tree(version):
     """A ring: the tree has to cut it before a broadcast may be seen once."""
 
-    def check(name):
-        with Command(path(name)) as command:
+    def check(application):
+        with Command(application) as command:
             # A port listens for 15 s and learns for 15 s.
             ready = ("--openflow", version, "--topology", "ring,3", "--settle", "40")
             said = emulate(command.port, *ready, "--pingall", "--broadcast", "h1")
@@ -100,9 +100,9 @@ def spanning_tree(version):
     return check
 
 
-def monitor(name):
+def monitor(application):
     """Counters of flows and ports are asked for every ten seconds."""
-    with Command(path(name)) as command:
+    with Command(application) as command:
         with Network(command.port, "--topology", "linear,3", "--pingall", "--for", "60"):
             row = r"0{15}[123] +1 +[1-9]\d* +[1-9]\d* +0 +[1-9]\d*"
             wait_until("a row of counters", lambda: re.search(row, command.log()))
@@ -111,9 +111,9 @@ def monitor(name):
         command.check_log()
 
 
-def ofctl_rest(name):
+def ofctl_rest(application):
     """Two flows over REST, between which a ping passes; then the counters, then none."""
-    with Command(path(name)) as command:
+    with Command(application) as command:
         script = ("--at", "0s ping h1 h2", "--at", "15s ping h1 h2")
         network = ("--topology", "single,2", "--patience", "2", *script, "--for", "60")
         with Network(command.port, *network) as network:
@@ -144,9 +144,9 @@ def learn_changes(web, switches, links):
         web.send({"jsonrpc": "2.0", "id": with_id["id"], "result": ""})
 
 
-def ws_topology(name):
+def ws_topology(application):
     """Three switches come, with two links in both directions; a switch leaves."""
-    with Command(path(name), "--observe-links") as command:
+    with Command(application, "--observe-links") as command:
         with WebSocket(HOST, command.web, "/v1.0/topology/ws", WAIT_S) as web:
             with Network(command.port, "--topology", "linear,3", "--for", "60"):
                 learn_changes(web, 3, 4)
@@ -155,12 +155,12 @@ def ws_topology(name):
         command.check_log()
 
 
-def gui_topology(name):
+def gui_topology(application):
     """A file of the folder `html`, and the three applications that the sample asks for."""
     page = APPLICATIONS / "gui_topology/html/index.html"
     page.parent.mkdir(exist_ok=True)
     page.write_text("<title>in place of Ryu's own</title>\n")
-    with Command(path("gui_topology/" + name), "--observe-links") as command:
+    with Command(application, "--observe-links") as command:
         with Network(command.port, "--topology", "linear,2", "--for", "60"):
             if command.ask("/index.html") != (200, page.read_text()):
                 raise Failure("the file of the folder html is not served")
@@ -173,9 +173,9 @@ def gui_topology(name):
         command.check_log()
 
 
-def rest_topology(name):
+def rest_topology(application):
     """Switches, links and hosts as they are."""
-    with Command(path(name), path("simple_switch_13"), "--observe-links") as command:
+    with Command(application, path("simple_switch_13"), "--observe-links") as command:
         with Network(command.port, "--topology", "linear,3", "--pingall", "--for", "60"):
             for what, count in (("switches", 3), ("links", 4), ("hosts", 3)):
                 url = f"/v1.0/topology/{what}"
@@ -186,9 +186,9 @@ def rest_topology(name):
         command.check_log()
 
 
-def switch_rest(name):
+def switch_rest(application):
     """The table of MAC addresses is read over HTTP, and a third host is written into it."""
-    with Command(path(name)) as command:
+    with Command(application) as command:
         network = ("--topology", "single,3", "--ping", "h1", "h2", "--for", "60")
         with Network(command.port, *network) as network:
             network.wait_line("h1 -> h2")
@@ -204,9 +204,9 @@ def switch_rest(name):
         command.check_log()
 
 
-def switch_websocket(name):
+def switch_websocket(application):
     """The table of MAC addresses over JSON-RPC, and packets as they come."""
-    with Command(path(name)) as command:
+    with Command(application) as command:
         with WebSocket(HOST, command.web, "/simpleswitch/ws", WAIT_S) as web:
             if web.call("get_arp_table") != {}:
                 raise Failure("the table is not empty at first")
@@ -216,11 +216,11 @@ def switch_websocket(name):
         command.check_log()
 
 
-def on_open_vswitch(name):
+def on_open_vswitch(application):
     """Against Open vSwitch and Mininet's hosts: see on_open_vswitch.py."""
     script = pathlib.Path(__file__).with_name("on_open_vswitch.py")
     done = subprocess.run(
-        [*UNSHARE, SYSTEM_PYTHON, str(script), name, str(APPLICATIONS), sys.executable],
+        [*UNSHARE, SYSTEM_PYTHON, str(script), application.stem, str(APPLICATIONS), sys.executable],
         env=harness.environment(),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
@@ -239,6 +239,11 @@ class Sample:
     name: str
     check: typing.Callable
     tried: str
+
+    @property
+    def path(self):
+        """Its file, once it was fetched."""
+        return next(APPLICATIONS.rglob(f"{self.name}.py"))
 
 
 PINGS = "three switches in a row: every host pings every other one"

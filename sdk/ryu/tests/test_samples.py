@@ -27,7 +27,7 @@ def outcome(sample):
     for left in (1, 0):
         start = time.monotonic()
         try:
-            sample.check(sample.name)
+            sample.check(sample.path)
         except Exception as error:
             print(f"{sample.name} failed: {error}", flush=True)
             fault = getattr(error, "fault", None)
@@ -49,6 +49,15 @@ def table(outcomes):
 
 class SamplesTest(unittest.TestCase):
     maxDiff = None
+
+    def test_modules_in_place_of_a_sample_do_what_the_sample_does(self):
+        samples.fetch()
+        own = harness.PACKAGE / "ryu/app"
+        replaced = [sample for sample in samples.SAMPLES if (own / f"{sample.name}.py").exists()]
+        self.assertEqual(len(replaced), 5)
+        for sample in replaced:
+            with self.subTest(sample.name):
+                sample.check(f"ryu.app.{sample.name}")
 
     def test_the_page_says_which_samples_run(self):
         samples.fetch()
