@@ -27,7 +27,7 @@ REAL = "os_ken"
 
 # Ryu's applications are written for threads that give way only where they wait. os-ken's own
 # threads, its default since 4.0, can be neither killed nor woken from a wait by a timeout.
-os.environ.setdefault("OSKEN_HUB_TYPE", "eventlet")
+os.environ["OSKEN_HUB_TYPE"] = "eventlet"
 
 _OWN = pathlib.Path(__file__).resolve().parent.parent / ALIAS
 _checkouts = []
