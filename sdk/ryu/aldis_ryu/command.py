@@ -76,7 +76,7 @@ def _patch():
         import ryu  # noqa: F401 (installs the names)
         from ryu.lib import hub
     except ModuleNotFoundError as error:
-        raise _Stop(f"the package {error.name} is missing: pip install aldis-ryu") from None
+        raise _Stop(f"the package {error.name} is missing; it comes with aldis-ryu") from None
     # To eventlet the first means everything but threads, and the second threads alone.
     hub.patch(thread=False)
     hub.patch(thread=True)
@@ -218,13 +218,12 @@ def _start(conf, manager):
     _check_free("--listen", conf.ofp_listen_host, conf.ofp_tcp_listen_port)
     try:
         services = manager.instantiate_apps(**manager.create_contexts())
-        web = wsgi.start_service(manager)
-    except OSError as error:
-        if error.errno != errno.EADDRINUSE:
-            raise _failed(conf, error, "an application") from None
-        raise _Stop(_taken("--wsapi", conf.wsapi_host, conf.wsapi_port)) from None
     except Exception as error:
         raise _failed(conf, error, "an application") from None
+    try:
+        web = wsgi.start_service(manager)
+    except OSError as error:
+        raise _cannot_listen(error, "--wsapi", conf.wsapi_host, conf.wsapi_port) from None
     LOG.info("switches connect to %s:%s", conf.ofp_listen_host, conf.ofp_tcp_listen_port)
     if web is not None:
         LOG.info("HTTP is served on http://%s:%s", conf.wsapi_host, conf.wsapi_port)
@@ -241,13 +240,15 @@ def _check_free(option, host, port):
             probe.bind((host, port))
             probe.listen(1)
         except OSError as error:
-            if error.errno == errno.EADDRINUSE:
-                raise _Stop(_taken(option, host, port)) from None
-            raise _Stop(f"cannot listen on {host}:{port}: {error.strerror or error}") from None
+            raise _cannot_listen(error, option, host, port) from None
 
 
-def _taken(option, host, port):
-    return f"{host}:{port} is taken, perhaps by another controller; choose another with {option}"
+def _cannot_listen(error, option, host, port):
+    if error.errno == errno.EADDRINUSE:
+        why = f"it is taken, perhaps by another controller; choose another with {option}"
+    else:
+        why = error.strerror or str(error)
+    return _Stop(f"cannot listen on {host}:{port}: {why}")
 
 
 def _serve(conf, manager):

@@ -109,9 +109,9 @@ class CommandTest(unittest.TestCase):
     def test_an_address_that_is_taken_is_said(self):
         with socket.create_server(("127.0.0.1", 0)) as taken:
             address = f"127.0.0.1:{taken.getsockname()[1]}"
-            self.assertIn(f"{address} is taken", self.refused(1, "--listen", address))
+            self.assertIn(f"{address}: it is taken", self.refused(1, "--listen", address))
             last = self.refused(1, "--wsapi", address, "ryu.app.rest_topology")
-            self.assertIn(f"{address} is taken", last)
+            self.assertIn(f"{address}: it is taken", last)
 
     def test_it_listens_on_loopback_alone_with_the_options_of_ryu_manager_too(self):
         port = harness.free_port()

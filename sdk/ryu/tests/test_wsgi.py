@@ -79,6 +79,11 @@ class ApplicationTest(unittest.TestCase):
         self.assertEqual(answer.status_int, 500)
         self.assertNotIn("of this test", answer.text)
 
+    def test_a_body_that_is_too_large_is_refused_unread(self):
+        request = webob.Request.blank("/things", method="PUT")
+        request.content_length = wsgi.BODY_BYTES_MAX + 1
+        self.assertEqual(request.get_response(self.application).status_int, 413)
+
     def test_paths_that_are_connected_by_hand_work_as_in_old_applications(self):
         self.application.registory["Things"] = {"things": []}
         self.application.mapper.connect(

@@ -44,7 +44,7 @@ class WebSocketTopology(app_manager.RyuApp):
         self._call_all("event_host_add", ev.host)
 
     def _call_all(self, method, subject):
-        for client in self.rpc_clients:
+        for client in list(self.rpc_clients):
             client.offer(method, subject.to_dict())
 
 

@@ -36,6 +36,11 @@ DEFAULT_WSGI_PORT = 8080
 HEX_PATTERN = r"0x[0-9a-z]+"
 DIGIT_PATTERN = r"[1-9][0-9]*"
 
+# A larger body is refused: no request of Ryu's samples has a thousandth of it.
+BODY_BYTES_MAX = 4 << 20
+# A client that neither sends nor takes anything for so long is disconnected; WebSockets may rest.
+IDLE_SECONDS_MAX = 60
+
 LOG = logging.getLogger("ryu.app.wsgi")
 CONF = cfg.CONF
 CONF.register_cli_opts(
@@ -94,6 +99,7 @@ def websocket(name, path):
         @route(name, path)
         def answer(self, req, **_):
             def converse(ws):
+                ws.socket.settimeout(None)
                 sockets = self.parent.websocketmanager
                 sockets.add_connection(ws)
                 try:
@@ -202,6 +208,8 @@ class WSGIApplication:
         return _as_response(answer)(environ, start_response)
 
     def _answer(self, req):
+        if (req.content_length or 0) > BODY_BYTES_MAX:
+            return webob.exc.HTTPRequestEntityTooLarge()
         values = self.mapper.match(environ=req.environ)
         if not values:
             return webob.exc.HTTPNotFound()
@@ -309,7 +317,9 @@ class WSGIServer(hub.WSGIServer):
 
     def serve_forever(self):
         """Serves, with a line in the log for each request; a fault is not shown to the client."""
-        eventlet.wsgi.server(self.server, self.handle, LOG, debug=False)
+        eventlet.wsgi.server(
+            self.server, self.handle, LOG, debug=False, socket_timeout=IDLE_SECONDS_MAX
+        )
 
     def __call__(self):
         self.serve_forever()
