@@ -149,6 +149,35 @@ class CommandTest(unittest.TestCase):
             command.wait_said("HTTP is served")
             self.assertEqual(command.ask("/v1.0/topology/switches"), (200, "[]"))
 
+    def test_modules_beside_an_application_in_a_checkout_of_ryu_are_found(self):
+        (self.folder / "ryu/app").mkdir(parents=True)
+        self.write("ryu/app/simple_switch_13.py", "WHERE = 'beside'\n")
+        self.write("ryu/app/helps.py", "from ryu.app import simple_switch_13 as beside\n")
+        text = """
+            from ryu.app.helps import beside
+            from ryu.base import app_manager
+
+            class Mine(app_manager.RyuApp):
+                def start(self):
+                    super().start()
+                    self.logger.info("it lies %s", beside.WHERE)
+        """
+        with harness.Command(self.write("ryu/app/mine.py", text)) as command:
+            command.wait_said("it lies beside")
+
+    def test_a_program_may_start_it_by_import(self):
+        port = harness.free_port()
+        source = f"from ryu.cmd import manager; manager.main(['--listen', '127.0.0.1:{port}', 'no.py'])"
+        done = subprocess.run(
+            [sys.executable, "-c", source],
+            env=harness.environment(),
+            capture_output=True,
+            text=True,
+            timeout=harness.WAIT_S,
+            check=False,
+        )
+        self.assertEqual(done.stderr, "aldis-ryu: no.py: there is no such file\n")
+
     def test_a_file_without_an_application_is_said(self):
         with harness.Command(self.write("empty.py", "x = 1\n")) as command:
             command.wait_said("there is no class derived from RyuApp in it")

@@ -1,9 +1,11 @@
 """Every module of os-ken under Ryu's name, as the very same object."""
 
 import importlib
+import pathlib
 import pkgutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import harness
@@ -20,6 +22,19 @@ def modules_of_os_ken():
     for found in pkgutil.walk_packages(os_ken.__path__, "os_ken."):
         if not found.name.startswith(PROGRAMS):
             yield found.name
+
+
+def run_python(source):
+    """What a program prints that begins without any of the modules."""
+    done = subprocess.run(
+        [sys.executable, "-c", source],
+        env=harness.environment(),
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=harness.WAIT_S,
+        check=True,
+    )
+    return done.stdout
 
 
 class NamesTest(unittest.TestCase):
@@ -99,25 +114,25 @@ class NamesTest(unittest.TestCase):
         self.assertEqual(os_ken.cfg.CONF.of_this_test, 7)
 
     def test_a_required_application_is_noted_at_the_module_that_imports_the_interface(self):
-        source = (
-            "import sys, ryu\n"
-            "from ryu.base import app_manager\n"
-            "sys.path.insert(0, sys.argv[1])\n"
-            "import client\n"
-            "print(client._REQUIRED_APP, hasattr(sys.modules['__main__'], '_REQUIRED_APP'))\n"
-        )
-        with harness.tempfile.TemporaryDirectory() as folder:
-            client = harness.pathlib.Path(folder, "client.py")
-            client.write_text("from ryu.topology.api import get_switch\n")
-            said = subprocess.run(
-                [sys.executable, "-c", source, folder],
-                env=harness.environment(),
-                capture_output=True,
-                text=True,
-                timeout=harness.WAIT_S,
-                check=True,
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "client.py").write_text("from ryu.topology.api import get_switch\n")
+            said = run_python(
+                f"import sys, ryu; sys.path.insert(0, {folder!r}); import client\n"
+                "print(client._REQUIRED_APP, hasattr(sys.modules['__main__'], '_REQUIRED_APP'))\n"
             )
-        self.assertEqual(said.stdout, "['os_ken.topology.switches'] False\n", said.stderr)
+        self.assertEqual(said, "['os_ken.topology.switches'] False\n")
+
+    def test_the_wsgi_of_a_checkout_is_never_taken(self):
+        with tempfile.TemporaryDirectory() as folder:
+            application = pathlib.Path(folder, "ryu/app/mine.py")
+            application.parent.mkdir(parents=True)
+            application.with_name("wsgi.py").write_text("1 / 0\n")
+            application.with_name("other.py").write_text("")
+            said = run_python(
+                f"import ryu; from aldis_ryu import names; names.add_checkout({str(application)!r})\n"
+                "from ryu.app import other, wsgi; print(other.__file__, wsgi.ControllerBase)\n"
+            )
+            self.assertIn(str(application.with_name("other.py")), said)
 
 
 class HubTest(unittest.TestCase):
@@ -143,18 +158,10 @@ class HubTest(unittest.TestCase):
         self.assertTrue(event.wait(timeout=0.01))
 
     def test_a_patch_makes_the_sleep_of_the_library_take_turns(self):
-        source = (
+        said = run_python(
             "import ryu\nfrom ryu.lib import hub\nhub.patch(thread=False)\nimport time\n"
             "start = time.monotonic()\n"
             "hub.joinall([hub.spawn(time.sleep, 0.5) for _ in range(20)])\n"
             "print(time.monotonic() - start < 5)\n"
         )
-        said = subprocess.run(
-            [sys.executable, "-c", source],
-            env=harness.environment(),
-            capture_output=True,
-            text=True,
-            timeout=harness.WAIT_S,
-            check=True,
-        )
-        self.assertEqual(said.stdout, "True\n", said.stderr)
+        self.assertEqual(said, "True\n")
