@@ -5,11 +5,39 @@
 
 import concurrent.futures
 import os
+import pathlib
+import tempfile
+import textwrap
 import time
 import unittest
 
 import harness
 import samples
+
+ASKING = """
+    from ryu.app.ofctl import api
+    from ryu.base import app_manager
+    from ryu.lib import hub
+    from ryu.topology import event
+    from ryu.controller.handler import set_ev_cls
+    from ryu.topology.api import get_all_link, get_switch
+
+    class Asking(app_manager.RyuApp):
+        @set_ev_cls(event.EventLinkAdd)
+        def link_added(self, ev):
+            links = len(get_all_link(self))
+            if links == 2:
+                hub.spawn(self.ask)
+
+        def ask(self):
+            for switch in get_switch(self):
+                datapath = api.get_datapath(self, switch.dp.id)
+                request = datapath.ofproto_parser.OFPDescStatsRequest(datapath, 0)
+                reply = api.send_msg(
+                    self, request, reply_cls=datapath.ofproto_parser.OFPDescStatsReply
+                )
+                self.logger.info("switch %d is of %s", datapath.id, reply.body.mfr_desc.decode())
+"""
 
 PAGE = harness.ROOT / "docs/from-ryu.md"
 BEGIN = "<!-- samples: made by sdk/ryu/tests, renewed with ALDIS_RENEW=1 -->\n"
@@ -58,6 +86,16 @@ class SamplesTest(unittest.TestCase):
         for sample in replaced:
             with self.subTest(sample.name):
                 sample.check(f"ryu.app.{sample.name}")
+
+    def test_an_application_asks_switches_and_the_topology_and_waits_for_the_answers(self):
+        with tempfile.TemporaryDirectory() as folder:
+            application = pathlib.Path(folder, "asking.py")
+            application.write_text(textwrap.dedent(ASKING))
+            with harness.Command(application, "--observe-links") as command:
+                with harness.Network(command.port, "--topology", "linear,2", "--for", "60"):
+                    command.wait_said("switch 1 is of Aldis")
+                    command.wait_said("switch 2 is of Aldis")
+                command.check_log()
 
     def test_the_page_says_which_samples_run(self):
         samples.fetch()
