@@ -75,7 +75,7 @@ pub(crate) struct Foreign {
 impl RouteTable {
     /// All that there are.
     pub(crate) fn all() -> RouteTable {
-        floodlight::add(ryu::add(RouteTable::ours()))
+        floodlight::add(ryu::add(RouteTable::ours().apps()))
     }
 
     fn ours() -> RouteTable {
@@ -95,24 +95,6 @@ impl RouteTable {
             .get("/api/v1/hosts", api::hosts::list)
             .get("/api/v1/links", api::links::list)
             .get("/api/v1/paths", api::paths::show)
-            .get("/api/v1/apps", api::apps::show)
-            .long("post", "/api/v1/apps", routing::post(api::apps::install))
-            .long("put", "/api/v1/apps/{name}", routing::put(api::apps::replace))
-            .delete("/api/v1/apps/{name}", api::apps::remove)
-            .long("put", "/api/v1/apps/{name}/candidate", routing::put(api::apps::shadow))
-            .delete("/api/v1/apps/{name}/candidate", api::apps::end_shadow)
-            .post("/api/v1/apps/{name}/promote", api::apps::promote)
-            .get("/api/v1/apps/{name}/log", api::apps::log)
-            .post("/api/v1/apps/{name}/start", api::apps::start)
-            .post("/api/v1/apps/{name}/stop", api::apps::stop)
-            .put("/api/v1/sequences/{on}", api::apps::order)
-            .delete("/api/v1/sequences/{on}", api::apps::reset_order)
-            .get("/api/v1/guests", api::guests::list)
-            .get("/api/v1/guests/{name}", api::guests::show)
-            .put("/api/v1/guests/{name}", api::guests::put)
-            .delete("/api/v1/guests/{name}", api::guests::remove)
-            .post("/api/v1/guests/{name}/pause", api::guests::pause)
-            .post("/api/v1/guests/{name}/resume", api::guests::resume)
             .get("/api/v1/design", api::weights::design)
             .put("/api/v1/design", api::weights::set_design)
             .get("/api/v1/weights", api::weights::show)
@@ -150,6 +132,28 @@ impl RouteTable {
             .below_apps("delete", routing::delete(api::app_routes::delete))
             .get("/metrics", metrics::show)
             .get(openapi::PATH, openapi::show)
+    }
+
+    /// Applications, their order, and guests.
+    fn apps(self) -> RouteTable {
+        self.get("/api/v1/apps", api::apps::show)
+            .long("post", "/api/v1/apps", routing::post(api::apps::install))
+            .long("put", "/api/v1/apps/{name}", routing::put(api::apps::replace))
+            .delete("/api/v1/apps/{name}", api::apps::remove)
+            .long("put", "/api/v1/apps/{name}/candidate", routing::put(api::apps::shadow))
+            .delete("/api/v1/apps/{name}/candidate", api::apps::end_shadow)
+            .post("/api/v1/apps/{name}/promote", api::apps::promote)
+            .get("/api/v1/apps/{name}/log", api::apps::log)
+            .post("/api/v1/apps/{name}/start", api::apps::start)
+            .post("/api/v1/apps/{name}/stop", api::apps::stop)
+            .put("/api/v1/sequences/{on}", api::apps::order)
+            .delete("/api/v1/sequences/{on}", api::apps::reset_order)
+            .get("/api/v1/guests", api::guests::list)
+            .get("/api/v1/guests/{name}", api::guests::show)
+            .put("/api/v1/guests/{name}", api::guests::put)
+            .delete("/api/v1/guests/{name}", api::guests::remove)
+            .post("/api/v1/guests/{name}/pause", api::guests::pause)
+            .post("/api/v1/guests/{name}/resume", api::guests::resume)
     }
 
     fn get<H: Handler<T, Arc<Shared>>, T: 'static>(self, path: &'static str, by: H) -> RouteTable {

@@ -93,10 +93,10 @@ struct NewGuest {
     /// The priorities of its flows; all where it is absent
     #[cfg_attr(test, schema(required = false, example = "100-200"))]
     priorities: String,
-    /// The groups that it may use, by number; where it is absent all, and none with `match` or `ports`
+    /// The groups that it may use; all where it is absent, none with `match` or `ports`
     #[cfg_attr(test, schema(required = false, example = "1-99"))]
     groups: String,
-    /// The meters that it may use, by number; where it is absent all, and none with `match` or `ports`
+    /// The meters that it may use; all where it is absent, none with `match` or `ports`
     #[cfg_attr(test, schema(required = false, example = "1-99"))]
     meters: String,
     /// Whether it may ask, and change nothing
