@@ -3,14 +3,20 @@
 
 import functools
 import json
+import os
 import shutil
+import signal
+import sys
 
 from mininet.topo import LinearTopo, SingleSwitchTopo
 
-from lab import Ping, Process, controller_command, expect, listens, output, wait_until
+from lab import PORT as LISTEN
+from lab import ROOT, Ping, Process, controller_command, expect, listens, output, wait_until
 
 # Where the first guest listens, and the next.
 PORT = 6701
+# A Python with aldis-ryu: `cargo xtask e2e` makes it.
+PYTHON = os.path.join(ROOT, "target/ryu/bin/python")
 # Upper half of the cookie of every flow of an application.
 MARK = "cookie=0xa1d1"
 
@@ -115,7 +121,80 @@ def of_open_vswitch(version, lab):
         process.kill()
 
 
+def of_ryu(program, lab):
+    """`aldis ryu`: Ryu's learning switch, unchanged, carries the network; where its process ends it is started again."""
+    os.environ["PYTHONPATH"] = os.path.join(ROOT, "sdk/ryu")
+    aldis = controller_command()[0]
+    lab.controller = Process([aldis, "ryu", "--python", PYTHON, program], lab.path("controller.log"))
+    wait_until("the controller listens", lambda: listens(LISTEN), seen=lab.controller_log)
+    net = lab.start_network(LinearTopo(3), "OpenFlow13")
+    serves("ryu")
+    expect(net.pingAll() == 0, "pingall without loss", guest("show", "ryu"))
+    flows = lab.flows("s1", "OpenFlow13")
+    expect(flows and all(MARK in flow for flow in flows), "flows with the mark of the guest", flows)
+    wait_until("its log with ours", lambda: "aldis-ryu: switch 0000000000000001 connected" in lab.controller_log(),
+               seen=lab.controller_log)
+    child = output("pgrep", "-f", "aldis_ryu --listen").split()
+    expect(len(child) == 1, "one process of Ryu", child)
+    os.kill(int(child[0]), signal.SIGKILL)
+    wait_until("it is away", lambda: state("ryu")["state"] == "away", seen=lambda: guest("show", "ryu"))
+    serves("ryu")
+    expect(net.pingAll() == 0, "pingall without loss after a restart", guest("show", "ryu"))
+    lab.controller.stop()
+    wait_until("no process of Ryu", lambda: not output("pgrep", "-f", "aldis_ryu --listen").split())
+
+
+FIREWALL = """
+from ryu.base import app_manager
+from ryu.controller import ofp_event
+from ryu.controller.handler import CONFIG_DISPATCHER, set_ev_cls
+from ryu.ofproto import ofproto_v1_3
+
+
+class Firewall(app_manager.RyuApp):
+    OFP_VERSIONS = [ofproto_v1_3.OFP_VERSION]
+
+    @set_ev_cls(ofp_event.EventOFPSwitchFeatures, CONFIG_DISPATCHER)
+    def joined(self, event):
+        datapath = event.msg.datapath
+        match = datapath.ofproto_parser.OFPMatch(eth_type=0x0800, ip_proto=6, tcp_dst=22)
+        flow = datapath.ofproto_parser.OFPFlowMod(datapath, priority=60000, match=match)
+        datapath.send_msg(flow)
+"""
+
+
+def in_front_of_routing(lab):
+    """The first example of docs/guests.md: Ryu's application drops, and the default applications carry the rest."""
+    with open(os.path.join(ROOT, "docs/guests.md"), encoding="utf-8") as page:
+        expect(FIREWALL.strip() in page.read(), "the firewall of the page", "another")
+    with open(lab.path("firewall.py"), "w", encoding="utf-8") as program:
+        program.write(FIREWALL)
+    os.environ["PYTHONPATH"] = os.path.join(ROOT, "sdk/ryu")
+    lab.start_controller()
+    net = lab.start_network(LinearTopo(3), "OpenFlow13")
+    process = Process([PYTHON, "-m", "aldis_ryu", "--listen", f"127.0.0.1:{PORT}", lab.path("firewall.py")],
+                      lab.path("ryu.log"))
+    try:
+        wait_until("Ryu listens", lambda: listens(PORT), seen=lambda: open(lab.path("ryu.log"), encoding="utf-8").read())
+        guest("add", "firewall", "--connect", f"127.0.0.1:{PORT}", "--observe", "--priorities", "60000-65535")
+        serves("firewall")
+        expect(net.pingAll() == 0, "pingall without loss", guest("show", "firewall"))
+        one, _, three = net.hosts
+        for port in (22, 23):
+            three.cmd(f"{sys.executable} -m http.server {port} > /dev/null 2>&1 &")
+        def answers(port):
+            return "yes" in one.cmd(f"{sys.executable} -c \"import socket; socket.create_connection(('10.0.0.3', {port}), 3); "
+                                    "print('yes')\"")
+
+        wait_until("port 23 answers", lambda: answers(23))
+        expect(not answers(22), "nothing of port 22", "an answer")
+    finally:
+        process.kill()
+
+
 def all_of_them(versions):
     for body in (comes_and_goes, slices, of_open_vswitch):
         for version in versions:
             yield f"guest_{body.__name__} {version}", functools.partial(body, version)
+    yield "guest_of_ryu", functools.partial(of_ryu, "ryu.app.simple_switch_13")
+    yield "guest_in_front_of_routing", in_front_of_routing

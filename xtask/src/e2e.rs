@@ -1,5 +1,6 @@
 //! The end-to-end suite: builds the controller and hands it to the scenarios of `tests/mininet`.
 
+use crate::ryu;
 use crate::suites::{SuiteTally, cargo, counts_of, each_line, succeeds};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -76,7 +77,10 @@ fn newest(folder: &Path) -> SystemTime {
 /// `ALDIS_CONTROLLER` names another controller command to run them against, for instance to find
 /// out whether a failure is the controller's or the scenario's.
 pub(crate) fn run(root: &Path, scenarios: &[String]) -> SuiteTally {
-    if !succeeds(cargo(root).args(["build", "--quiet", "--locked"])) || !packages(root) {
+    if !succeeds(cargo(root).args(["build", "--quiet", "--locked"]))
+        || !packages(root)
+        || ryu::python(root).is_none()
+    {
         return SuiteTally::one(false);
     }
     let mut command = Command::new(PYTHON);

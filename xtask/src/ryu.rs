@@ -27,7 +27,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> SuiteTally {
 
 /// A Python that has the package and what it depends on, made where it is missing or older than
 /// the list of dependencies.
-fn python(root: &Path) -> Option<PathBuf> {
+pub(crate) fn python(root: &Path) -> Option<PathBuf> {
     let folder = root.join("target/ryu");
     let (python, mark) = (folder.join("bin/python"), folder.join("installed"));
     let modified = |file: PathBuf| std::fs::metadata(file).and_then(|data| data.modified()).ok();

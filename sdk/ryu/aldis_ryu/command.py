@@ -1,5 +1,6 @@
 """The command `aldis-ryu`: loads Ryu's applications as `ryu-manager` does, and serves them."""
 
+import ctypes
 import errno
 import logging
 import os
@@ -35,6 +36,8 @@ DEFAULT_LISTEN = ("127.0.0.1", 6654)
 # How long applications have to close when a signal came. Ryu's may be busy for ever.
 CLOSE_SECONDS = 1.0
 USAGE_CODE = 2
+# Of prctl(2).
+PR_SET_PDEATHSIG = 1
 
 LOG = logging.getLogger("aldis-ryu")
 
@@ -68,7 +71,17 @@ def _run(args, prog):
     _patch()
     conf = _configure(args, prog)
     _log_to_stderr(conf)
+    if conf.with_parent:
+        _end_with_parent()
     return _serve(conf, _load(conf))
+
+
+def _end_with_parent():
+    """SIGTERM comes when the process that started this one is gone, however it ended."""
+    before = os.getppid()
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != before:
+        raise _Stop("the process that started it is gone")
 
 
 def _patch():
@@ -104,6 +117,7 @@ def _configure(args, prog):
             cfg.StrOpt("wsapi", help="HOST:PORT where applications serve HTTP"),
             cfg.ListOpt("app-lists", default=[], help="applications, separated by commas"),
             cfg.MultiStrOpt("app", positional=True, default=[], help="an application to load"),
+            cfg.BoolOpt("with-parent", default=False, help="end with the process that started it"),
             cfg.StrOpt("pid-file", help="a file to write the process's number to"),
             cfg.StrOpt("user-flags", help="a file of Python that registers options"),
             cfg.BoolOpt("enable-debugger", default=False, help="taken for Ryu's sake; no effect"),
