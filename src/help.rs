@@ -19,7 +19,10 @@ const BESIDE_MIN: usize = 24;
 
 /// The commands, by what people want to do.
 const GROUPS: [(&str, &[&str]); 4] = [
-    ("Run a controller", &["run", "ryu", "apps", "app", "guest", "designs", "store", "pki", "http"]),
+    (
+        "Run a controller",
+        &["run", "ryu", "apps", "app", "guest", "designs", "store", "pki", "http"],
+    ),
     (
         "Ask a running controller",
         &[

@@ -22,8 +22,8 @@ const ALL_WITHIN: Duration = Duration::from_secs(10);
 /// Switches that work at a time: their flows are held in memory, where they have to be asked.
 const AT_A_TIME: usize = 16;
 
-/// Removes the flows of an owner from all switches, and says in the log how that went. Waits for the
-/// switches.
+/// Removes the flows of an owner from all switches, and says in the log how that went. It waits for
+/// the switches.
 pub(crate) fn remove_all(engine: &Handle, name: &str) {
     let cookie = Cookie::of(name);
     let switches = engine.switches();

@@ -148,8 +148,9 @@ pub trait App: Send + 'static {
         let _ = (ctx, commands);
     }
 
-    /// Another thread asked for it, by `Handle::rouse`: what waits for the application is taken. Comes
-    /// between two batches, on the worker that was roused, soon; several calls may become one.
+    /// Another thread asked for it, by `Handle::rouse`: the application takes what waits for it
+    /// outside of the engine. Comes between two batches, on the worker that was roused, soon;
+    /// several calls may become one.
     fn roused(&mut self, ctx: TickCtx<'_>, commands: &mut Commands) {
         let _ = (ctx, commands);
     }

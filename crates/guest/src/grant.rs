@@ -158,7 +158,8 @@ impl Grant {
             || apart(&one.priorities, &two.priorities);
         let share =
             |one_has: bool, two_has: bool, are_apart: bool| one_has && two_has && !are_apart;
-        let has = |grant: &Grant, numbers: &Option<Numbers>| numbers.is_some() || grant.is_whole();
+        let has =
+            |grant: &Grant, numbers: &Option<GrantedNumbers>| numbers.is_some() || grant.is_whole();
         let groups =
             share(has(self, &one.groups), has(other, &two.groups), apart(&one.groups, &two.groups));
         let meters =
@@ -172,9 +173,9 @@ impl Grant {
     }
 }
 
-type Numbers = Spelled<NumberRanges>;
+type GrantedNumbers = Spelled<NumberRanges>;
 
-fn apart(one: &Option<Numbers>, two: &Option<Numbers>) -> bool {
+fn apart(one: &Option<GrantedNumbers>, two: &Option<GrantedNumbers>) -> bool {
     matches!((one, two), (Some(one), Some(two)) if !one.0.overlaps(&two.0))
 }
 

@@ -31,7 +31,7 @@ type Inbox = Mutex<VecDeque<(Arc<Datapath>, Relay)>>;
 pub(crate) struct Guest {
     pub(crate) grant: Grant,
     pub(crate) cookies: Cookies,
-    pub(crate) counts: Counts,
+    pub(crate) counts: GuestCounters,
     rate: Rate,
     /// For each worker, what the guest has to say to switches.
     inboxes: Box<[Inbox]>,
@@ -57,7 +57,7 @@ struct Faults {
 
 /// What is counted, by workers and by the guest's thread.
 #[derive(Debug, Default)]
-pub(crate) struct Counts {
+pub(crate) struct GuestCounters {
     pub(crate) requests: Count,
     pub(crate) shed: Count,
     pub(crate) missed: Count,
@@ -114,7 +114,7 @@ impl Guest {
         Ok(Arc::new_cyclic(|own| Guest {
             grant: Grant::of(spec),
             cookies,
-            counts: Counts::default(),
+            counts: GuestCounters::default(),
             rate,
             inboxes: (0..WORKERS_MAX).map(|_| Mutex::default()).collect(),
             rouse,

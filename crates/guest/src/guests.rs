@@ -32,9 +32,9 @@ pub enum GuestError {
     Twice(String),
     /// Another guest has some of its grant.
     Overlap {
-        /// The new one.
+        /// The name of the guest that was to be added.
         guest: String,
-        /// The one that is there.
+        /// The name of the guest that has it.
         other: String,
         /// What both have.
         what: &'static str,

@@ -25,7 +25,7 @@ pub enum GuestState {
 /// One switch of a guest.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct GuestSwitch {
-    /// Which.
+    /// Its datapath id.
     pub dpid: DatapathId,
     /// The version that the guest speaks at it; none where it is not connected.
     pub version: Option<Version>,

@@ -72,15 +72,37 @@ def fault(log):
     return None
 
 
+# Whether what this thread starts is a guest of `aldis ryu`.
+HOW = threading.local()
+
+
+@contextlib.contextmanager
+def as_guests(are):
+    """Within, commands of this thread are guests of Aldis, or are not."""
+    HOW.guests = are
+    try:
+        yield
+    finally:
+        HOW.guests = False
+
+
 class Command:
-    """`python3 -m aldis_ryu` with these arguments, and its log."""
+    """`python3 -m aldis_ryu`, or `aldis ryu`, with these arguments, and its log."""
 
     def __init__(self, *arguments):
         self.port, self.web = free_port(), free_port()
         self._log = tempfile.TemporaryFile()
         addresses = ["--listen", f"{HOST}:{self.port}", "--wsapi", f"{HOST}:{self.web}"]
+        arguments = [str(argument) for argument in arguments]
+        if getattr(HOW, "guests", False):
+            applications = [name for name in arguments if not name.startswith("--")]
+            options = [name for name in arguments if name.startswith("--")]
+            words = [emulator(), "ryu", "--python", sys.executable, "--http", "off", *addresses]
+            words += [*applications, "--", *options]
+        else:
+            words = [sys.executable, "-m", "aldis_ryu", *addresses, *arguments]
         self.child = subprocess.Popen(
-            [sys.executable, "-m", "aldis_ryu", *addresses, *map(str, arguments)],
+            words,
             stdin=subprocess.DEVNULL,
             stdout=self._log,
             stderr=self._log,
@@ -97,8 +119,12 @@ class Command:
 
     def __exit__(self, _type=None, error=None, _traceback=None):
         if self.child.poll() is None:
+            self.child.terminate()
+        try:
+            self.child.wait(WAIT_S)
+        except subprocess.TimeoutExpired:
             self.child.kill()
-        self.child.wait()
+            self.child.wait()
         if isinstance(error, Failure):
             error.fault = fault(self.log())
         self._log.close()
@@ -106,7 +132,9 @@ class Command:
     def log(self):
         """What it has written so far."""
         size = os.fstat(self._log.fileno()).st_size
-        return os.pread(self._log.fileno(), size, 0).decode(errors="replace")
+        said = os.pread(self._log.fileno(), size, 0).decode(errors="replace")
+        # What a guest says is a line of the controller's log.
+        return re.sub(r"(?m)^\S+ +[A-Z]+ ryu: ", "", said)
 
     def wait_said(self, words):
         """Waits until the log has these words."""

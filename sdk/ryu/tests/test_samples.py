@@ -46,32 +46,38 @@ END = "<!-- end of samples -->\n"
 AT_ONCE = 3
 
 
-def outcome(sample):
-    """Why a sample does not run, or nothing.
+def outcome(tried):
+    """Why a sample does not run, alone or as a guest, or nothing.
 
     Where a sample has raised nothing itself, it is tried again: a deadline passes on a machine that
     does other things too. That it was needed is told.
     """
+    sample, as_guest = tried
+    how = "as a guest" if as_guest else "alone"
     for left in (1, 0):
         start = time.monotonic()
         try:
-            sample.check(sample.path)
+            with harness.as_guests(as_guest):
+                sample.check(sample.path)
         except Exception as error:
-            print(f"{sample.name} failed: {error}", flush=True)
+            print(f"{sample.name} failed {how}: {error}", flush=True)
             fault = getattr(error, "fault", None)
             if fault or not left:
                 return fault or (str(error) or repr(error)).splitlines()[0]
         else:
-            print(f"{sample.name} runs ({time.monotonic() - start:.1f} s)", flush=True)
+            print(f"{sample.name} runs {how} ({time.monotonic() - start:.1f} s)", flush=True)
             return None
 
 
-def table(outcomes):
-    """The table of the page."""
-    lines = ["| application | runs | tried with |", "| --- | --- | --- |"]
-    for sample, why_not in outcomes:
-        runs = f"no: {why_not}" if why_not else "yes"
-        lines.append(f"| `{sample.name}` | {runs} | {sample.tried} |")
+def table(found):
+    """The table of the page, of what was found of each sample, alone and as a guest."""
+    lines = ["| application | alone | as a guest | tried with |", "| --- | --- | --- | --- |"]
+    for sample in samples.SAMPLES:
+        whys = [found[sample.name, as_guest] for as_guest in (False, True)]
+        alone, guest = [f"no: {why}" if why else "yes" for why in whys]
+        if alone == guest != "yes":
+            guest = "no"
+        lines.append(f"| `{sample.name}` | {alone} | {guest} | {sample.tried} |")
     return "\n" + "\n".join(lines) + "\n\n"
 
 
@@ -104,8 +110,10 @@ class SamplesTest(unittest.TestCase):
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
             # The longest first.
             order = sorted(samples.SAMPLES, key=lambda sample: "stp" not in sample.name)
-            found = dict(zip([sample.name for sample in order], pool.map(outcome, order)))
-        made = table([(sample, found[sample.name]) for sample in samples.SAMPLES])
+            tries = [(sample, as_guest) for sample in order for as_guest in (False, True)]
+            named = [(sample.name, as_guest) for sample, as_guest in tries]
+            found = dict(zip(named, pool.map(outcome, tries)))
+        made = table(found)
         page = PAGE.read_text(encoding="utf-8")
         before, begin, rest = page.partition(BEGIN)
         there, end, after = rest.partition(END)

@@ -15,7 +15,7 @@ use aldis_wire::msg::{
 };
 use aldis_wire::{MacAddr, NO_BUFFER, Version};
 
-use stage::{Listening, QUIET, Stage, decoded, frame, own, packet_in, send};
+use stage::{GuestStage, Listening, QUIET, decoded, frame, own, packet_in, send};
 
 const V10: Version = Version::V10;
 const V13: Version = Version::V13;
@@ -41,7 +41,7 @@ fn refused(guest: &mut Peer) -> (u32, [u8; 4]) {
 
 /// What passes in one version, both ways.
 fn passes(version: Version) {
-    let (stage, listening) = (Stage::start(), Listening::new());
+    let (stage, listening) = (GuestStage::start(), Listening::new());
     stage.add(listening.spec("null"));
     let mut switch = stage.switch(version, 7);
     let (mut guest, features) = listening.guest(version);
@@ -104,7 +104,7 @@ fn requests_answers_errors_and_barriers_pass_in_1_3() {
 #[test]
 fn a_guest_of_the_other_version_is_translated_for() {
     for (native, of_guest) in [(V13, V10), (V10, V13)] {
-        let (stage, listening) = (Stage::start(), Listening::new());
+        let (stage, listening) = (GuestStage::start(), Listening::new());
         stage.add(listening.spec("old"));
         let mut switch = stage.switch(native, 7);
         let mut guest = listening.accept();
@@ -133,7 +133,7 @@ fn a_guest_of_the_other_version_is_translated_for() {
 
 #[test]
 fn a_guest_removes_and_sees_its_own_flows_alone() {
-    let (stage, listening) = (Stage::start(), Listening::new());
+    let (stage, listening) = (GuestStage::start(), Listening::new());
     stage.add(listening.spec("own"));
     let mut switch = stage.switch(V13, 7);
     let (mut guest, _) = listening.guest(V13);
@@ -162,7 +162,7 @@ fn vlan(id: u16) -> Field {
 
 #[test]
 fn two_slices_never_see_each_other() {
-    let stage = Stage::start();
+    let stage = GuestStage::start();
     let (red, blue) = (Listening::new(), Listening::new());
     stage.add(own(red.spec("red"), "vlan_vid=10"));
     stage.add(own(blue.spec("blue"), "vlan_vid=20"));
@@ -207,7 +207,7 @@ fn two_slices_never_see_each_other() {
 
 #[test]
 fn ports_split_floods_and_flows() {
-    let (stage, listening) = (Stage::start(), Listening::new());
+    let (stage, listening) = (GuestStage::start(), Listening::new());
     let spec = listening.spec("ports");
     let ports = Some(aldis_apps::spelling::Spelled("2-3".parse().unwrap()));
     stage.add(GuestSpec { ports, ..spec });
@@ -237,7 +237,7 @@ fn ports_split_floods_and_flows() {
 #[test]
 fn a_guest_that_is_away_is_passed_by_or_its_requests_are_dropped() {
     for otherwise in [Otherwise::Next, Otherwise::Drop] {
-        let (stage, listening) = (Stage::start(), Listening::new());
+        let (stage, listening) = (GuestStage::start(), Listening::new());
         stage.add(GuestSpec { otherwise, ..listening.spec("away") });
         let mut switch = stage.switch(V13, 7);
         stage.until("away", |status| !status.switches.is_empty());
@@ -253,7 +253,7 @@ fn a_guest_that_is_away_is_passed_by_or_its_requests_are_dropped() {
 
 #[test]
 fn an_observer_gets_copies() {
-    let (stage, listening) = (Stage::start(), Listening::new());
+    let (stage, listening) = (GuestStage::start(), Listening::new());
     stage.add(GuestSpec { observe: true, read_only: true, ..listening.spec("looks") });
     let mut switch = stage.switch(V13, 7);
     let (mut guest, _) = listening.guest(V13);
@@ -268,7 +268,7 @@ fn an_observer_gets_copies() {
 
 #[test]
 fn a_guest_that_does_not_read_costs_others_nothing() {
-    let (stage, listening) = (Stage::start(), Listening::new());
+    let (stage, listening) = (GuestStage::start(), Listening::new());
     stage.add(GuestSpec { queue: 8192, ..listening.spec("deaf") });
     let mut switch = stage.switch(V13, 7);
     let (guest, _) = listening.guest(V13);
@@ -292,7 +292,7 @@ fn a_guest_that_does_not_read_costs_others_nothing() {
 
 #[test]
 fn a_guest_that_sends_garbage_is_quarantined_and_can_come_back() {
-    let (stage, listening) = (Stage::start(), Listening::new());
+    let (stage, listening) = (GuestStage::start(), Listening::new());
     stage.add(listening.spec("mad"));
     let mut switch = stage.switch(V13, 7);
     let by = Instant::now() + stage::PATIENCE;
@@ -322,7 +322,7 @@ fn a_guest_that_sends_garbage_is_quarantined_and_can_come_back() {
 
 #[test]
 fn a_removed_flow_is_told_to_the_guest_that_has_it() {
-    let (stage, listening) = (Stage::start(), Listening::new());
+    let (stage, listening) = (GuestStage::start(), Listening::new());
     stage.add(own(listening.spec("told"), "vlan_vid=10"));
     let mut switch = stage.switch(V13, 7);
     let (mut guest, _) = listening.guest(V13);
@@ -358,7 +358,7 @@ fn a_removed_flow_is_told_to_the_guest_that_has_it() {
 
 #[test]
 fn overlapping_grants_are_refused_with_both_names() {
-    let (stage, listening) = (Stage::start(), Listening::new());
+    let (stage, listening) = (GuestStage::start(), Listening::new());
     stage.add(own(listening.spec("one"), "ipv4_dst=10.0.0.0/8"));
     let two = own(listening.spec("two"), "ipv4_dst=10.1.0.0/16");
     let refused = stage.guests.add(two.clone()).map(drop).unwrap_err();
@@ -372,7 +372,7 @@ fn overlapping_grants_are_refused_with_both_names() {
 
 #[test]
 fn a_switch_that_goes_takes_its_connections_along() {
-    let (stage, listening) = (Stage::start(), Listening::new());
+    let (stage, listening) = (GuestStage::start(), Listening::new());
     stage.add(listening.spec("follows"));
     let switch = stage.switch(V13, 7);
     let (mut guest, _) = listening.guest(V13);
@@ -391,7 +391,7 @@ fn a_switch_that_goes_takes_its_connections_along() {
 
 #[test]
 fn a_rate_bounds_what_a_guest_is_handed() {
-    let (stage, listening) = (Stage::start(), Listening::new());
+    let (stage, listening) = (GuestStage::start(), Listening::new());
     stage.add(GuestSpec { rate: Some(5), ..listening.spec("slow") });
     let mut switch = stage.switch(V13, 7);
     let (_guest, _) = listening.guest(V13);

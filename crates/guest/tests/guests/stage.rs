@@ -52,13 +52,13 @@ impl EventSink for Deaf {
 }
 
 /// An engine and its guests.
-pub(crate) struct Stage {
+pub(crate) struct GuestStage {
     engine: Engine,
     pub(crate) guests: Guests,
 }
 
-impl Stage {
-    pub(crate) fn start() -> Stage {
+impl GuestStage {
+    pub(crate) fn start() -> GuestStage {
         let config = Config {
             listen: vec![([127, 0, 0, 1], 0).into()],
             workers: 2,
@@ -71,7 +71,7 @@ impl Stage {
         let engine = Engine::start(&config, app_set, Arc::new(Deaf)).unwrap();
         let handle = engine.handle();
         let guests = Guests::new(move |worker| handle.rouse(worker));
-        Stage { engine, guests }
+        GuestStage { engine, guests }
     }
 
     /// Adds a guest in front of [`Behind`].

@@ -1,0 +1,97 @@
+#!/usr/bin/python3
+"""What passing through Aldis to a guest costs: `aldis bench` against a guest behind the controller, and against it directly.
+
+    cargo build --release && benches/guests.py [--rounds 5] [--seconds 3] [--switches 16] [--guest "aldis bench null"]
+
+The controller has core 0, the guest and the load core 1. Rounds through the controller and directly take turns. With windows of
+400 requests the rate is read, and the CPU time of the controller per request; with one request at a time the delay is. What counts
+are the differences and ratios of a round through the controller and the one directly before it.
+"""
+import argparse, json, os, shlex, socket, statistics, subprocess, time, urllib.request
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+TICK = os.sysconf("SC_CLK_TCK")
+
+
+def free():
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return f"127.0.0.1:{server.getsockname()[1]}"
+
+
+def pinned(core, *command):
+    return subprocess.Popen(["taskset", "-c", str(core), *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+
+def listens(address):
+    host, port = address.rsplit(":", 1)
+    until = time.monotonic() + 20
+    while time.monotonic() < until:
+        try:
+            socket.create_connection((host, int(port)), 1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise SystemExit(f"nothing listens on {address}")
+
+
+def spent(process):
+    fields = open(f"/proc/{process.pid}/stat", encoding="ascii").read().rsplit(")", 1)[1].split()
+    return (int(fields[11]) + int(fields[12])) / TICK
+
+
+def bench(args, to, window):
+    load = [args.aldis, "bench", to, "-s", str(args.switches), "-M", "1000", "--outstanding", str(window), "-l", str(args.seconds),
+            "-m", "1000", "-w", "1", "--json"]
+    if args.openflow:
+        load += ["--openflow", args.openflow]
+    said = subprocess.run(["taskset", "-c", "1", *load], capture_output=True, check=True, timeout=args.seconds * 10 + 60)
+    return json.loads(said.stdout)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--aldis", default=os.path.join(ROOT, "target/release/aldis"))
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--seconds", type=int, default=3)
+    parser.add_argument("--switches", type=int, default=16)
+    parser.add_argument("--openflow", help="1.0 or 1.3: what the switches speak")
+    parser.add_argument("--guest", help="another guest: its command, in which LISTEN stands for HOST:PORT")
+    parser.add_argument("--show", action="store_true", help="print the first result as it is")
+    args = parser.parse_args()
+    listen, http, at = free(), free(), free()
+    guest = shlex.split(args.guest.replace("LISTEN", at)) if args.guest else [args.aldis, "bench", "null", "--listen", at]
+    processes = [pinned(1, *guest), pinned(0, args.aldis, "run", "--listen", listen, "--http", http, "--workers", "1", "--apps",
+                                           "topology")]
+    try:
+        for address in (at, listen, http):
+            listens(address)
+        subprocess.run([args.aldis, "guest", "add", "measured", "--connect", at, "--http", http], check=True,
+                       stdout=subprocess.DEVNULL)
+        if args.show:
+            print(json.dumps(bench(args, listen, 400), indent=1))
+        report(args, listen, at, processes[1])
+    finally:
+        for process in processes:
+            process.kill()
+            process.wait()
+
+
+def report(args, listen, at, controller):
+    rates, costs, added = [], [], []
+    for _ in range(args.rounds):
+        direct = bench(args, at, 400)
+        before = spent(controller)
+        through = bench(args, listen, 400)
+        costs.append((spent(controller) - before) / through["counts"]["answered"] * 1e9)
+        rates.append((through["requests_per_second"]["median"], direct["requests_per_second"]["median"]))
+        added.append((bench(args, listen, 1)["delay_us"]["p50"], bench(args, at, 1)["delay_us"]["p50"]))
+    of = statistics.median
+    print(f"through {of(r for r, _ in rates):,.0f} a second, directly {of(r for _, r in rates):,.0f}, "
+          f"ratio {of(t / d for t, d in rates):.2f} ({min(t / d for t, d in rates):.2f} to {max(t / d for t, d in rates):.2f})")
+    print(f"CPU time of the controller {of(costs):.0f} ns a request ({min(costs):.0f} to {max(costs):.0f})")
+    print(f"round trip p50 through {of(t for t, _ in added):.0f} us, directly {of(d for _, d in added):.0f} us, "
+          f"added {of(t - d for t, d in added):.0f} us")
+
+
+if __name__ == "__main__":
+    main()
