@@ -2,10 +2,12 @@
 //! OpenFlow 1.0, its groups and its meters.
 
 use std::collections::{BTreeSet, HashMap};
+use std::ops::Range;
 
 use aldis_apps::match_bits::TernaryMatch;
 use aldis_wire::msg::{FlowMod, FlowRemoved, Message};
 use aldis_wire::{NO_BUFFER, Version};
+use foldhash::fast::RandomState;
 
 use crate::limits::FLOWS_KEPT_MAX;
 use crate::refusal::Refusal;
@@ -13,11 +15,12 @@ use crate::relay::Relay;
 
 /// The shortest FLOW_MOD of 1.0, and where in it what is (1.0 §5.3.3).
 const FLOW_MOD_LEN: usize = 72;
-const MATCH: std::ops::Range<usize> = 8..48;
-const COMMAND: std::ops::Range<usize> = 56..58;
-const PRIORITY: std::ops::Range<usize> = 62..64;
-const BUFFER: std::ops::Range<usize> = 64..68;
-const FLAGS: std::ops::Range<usize> = 70..72;
+const MATCH: Range<usize> = 8..48;
+const COOKIE: Range<usize> = 48..56;
+const COMMAND: Range<usize> = 56..58;
+const PRIORITY: Range<usize> = 62..64;
+const BUFFER: Range<usize> = 64..68;
+const FLAGS: Range<usize> = 70..72;
 
 /// `OFPFC_*`
 const ADD: u16 = 0;
@@ -36,68 +39,63 @@ type FlowKey = [u8; 42];
 #[derive(Debug, Default)]
 pub(crate) struct Kept {
     /// Its flows, with whether it wants to be told when they go. On a switch of 1.0 alone.
-    flows: HashMap<FlowKey, bool>,
+    flows: HashMap<FlowKey, bool, RandomState>,
     pub(crate) groups: BTreeSet<u32>,
     pub(crate) meters: BTreeSet<u32>,
 }
 
 impl Kept {
-    /// Passes on a FLOW_MOD for a switch of 1.0, whose cookie is set already, so that it touches
-    /// flows of the guest alone.
+    /// Passes on a FLOW_MOD for a switch of 1.0 under the cookie that stands for the guest's own,
+    /// so that it touches flows of the guest alone.
     ///
     /// # Errors
     /// It is too short, has an unknown command, or there are too many flows.
     pub(crate) fn flow_mod(
         &mut self,
         message: &[u8],
-        xid: u32,
+        (xid, cookie): (u32, u64),
         relay: &mut Relay,
     ) -> Result<(), Refusal> {
         let Some(key) = key(message) else { return Err(Refusal::Malformed) };
-        let u16_at = |at: std::ops::Range<usize>| {
-            u16::from_be_bytes([message[at.start], message[at.start + 1]])
-        };
-        match u16_at(COMMAND) {
-            ADD => self.add(message, key, xid, relay),
+        let passed = Passed { message, xid, cookie };
+        match u16_at(message, COMMAND) {
+            ADD => return self.add(&passed, key, relay),
+            MODIFY_STRICT | DELETE_STRICT if self.flows.contains_key(&key) => {
+                passed.push(relay, None);
+            }
             // Where there is no such flow of the guest, it adds one (1.0 §4.6).
-            MODIFY_STRICT if self.flows.contains_key(&key) => relay.push_raw(message, xid),
-            MODIFY_STRICT => return self.flow_mod(&with(message, None, ADD), xid, relay),
+            MODIFY_STRICT => return self.add(&passed, key, relay),
             MODIFY => {
                 let covered = self.covered(message);
                 if covered.is_empty() {
-                    return self.flow_mod(&with(message, None, ADD), xid, relay);
+                    return self.add(&passed, key, relay);
                 }
-                covered.iter().for_each(|key| {
-                    relay.push_raw(&with(message, Some(key), MODIFY_STRICT), xid);
-                });
+                covered.iter().for_each(|key| passed.push(relay, Some((key, MODIFY_STRICT))));
             }
-            DELETE_STRICT if self.flows.contains_key(&key) => relay.push_raw(message, xid),
             DELETE_STRICT => {}
             DELETE => {
-                for key in self.covered(message) {
-                    relay.push_raw(&with(message, Some(&key), DELETE_STRICT), xid);
-                }
+                let covered = self.covered(message);
+                covered.iter().for_each(|key| passed.push(relay, Some((key, DELETE_STRICT))));
             }
             _ => return Err(Refusal::Flow),
-        }
-        if u16_at(COMMAND) == ADD && self.flows.len() > FLOWS_KEPT_MAX {
-            self.flows.remove(&key);
-            return Err(Refusal::Full);
         }
         Ok(())
     }
 
-    fn add(&mut self, message: &[u8], key: FlowKey, xid: u32, relay: &mut Relay) {
-        let flags = u16::from_be_bytes([message[FLAGS.start], message[FLAGS.start + 1]]);
-        self.flows.insert(key, flags & TELL_REMOVED != 0);
-        if self.flows.len() > FLOWS_KEPT_MAX {
-            return;
+    fn add(&mut self, passed: &Passed<'_>, key: FlowKey, relay: &mut Relay) -> Result<(), Refusal> {
+        let flags = u16_at(passed.message, FLAGS);
+        let is_told = flags & TELL_REMOVED != 0;
+        if self.flows.len() >= FLOWS_KEPT_MAX && !self.flows.contains_key(&key) {
+            return Err(Refusal::Full);
         }
+        self.flows.insert(key, is_told);
         let at = relay.bytes.len();
-        relay.push_raw(message, xid);
+        passed.push(relay, None);
+        let message = &mut relay.bytes[at..];
+        message[COMMAND].copy_from_slice(&ADD.to_be_bytes());
         // So that it is known when it goes.
-        let flags = (flags | TELL_REMOVED).to_be_bytes();
-        relay.bytes[at + FLAGS.start..at + FLAGS.end].copy_from_slice(&flags);
+        message[FLAGS].copy_from_slice(&(flags | TELL_REMOVED).to_be_bytes());
+        Ok(())
     }
 
     /// A flow of the guest is gone: whether the guest wants to be told so.
@@ -113,9 +111,35 @@ impl Kept {
     fn covered(&self, message: &[u8]) -> Vec<FlowKey> {
         let Some(asked) = pattern(message) else { return vec![] };
         let covers = |key: &&FlowKey| {
-            pattern(&with(message, Some(key), DELETE_STRICT)).is_some_and(|own| asked.covers(&own))
+            let mut own = message.to_vec();
+            own[MATCH].copy_from_slice(&key[..40]);
+            pattern(&own).is_some_and(|own| asked.covers(&own))
         };
         self.flows.keys().filter(covers).copied().collect()
+    }
+}
+
+/// A FLOW_MOD that is passed on.
+struct Passed<'m> {
+    message: &'m [u8],
+    xid: u32,
+    cookie: u64,
+}
+
+impl Passed<'_> {
+    /// Appends it, or the same about another flow with another command.
+    fn push(&self, relay: &mut Relay, about: Option<(&FlowKey, u16)>) {
+        let at = relay.bytes.len();
+        relay.push_raw(self.message, self.xid);
+        let message = &mut relay.bytes[at..];
+        message[COOKIE].copy_from_slice(&self.cookie.to_be_bytes());
+        if let Some((key, command)) = about {
+            message[MATCH].copy_from_slice(&key[..40]);
+            message[PRIORITY].copy_from_slice(&key[40..]);
+            message[COMMAND].copy_from_slice(&command.to_be_bytes());
+            // A buffered packet goes with one flow alone.
+            message[BUFFER].copy_from_slice(&NO_BUFFER.to_be_bytes());
+        }
     }
 }
 
@@ -126,17 +150,8 @@ fn key(message: &[u8]) -> Option<FlowKey> {
     (message.len() >= FLOW_MOD_LEN).then_some(key)
 }
 
-/// The message about another flow, or with another command.
-fn with(message: &[u8], key: Option<&FlowKey>, command: u16) -> Vec<u8> {
-    let mut message = message.to_vec();
-    if let Some(key) = key {
-        message[MATCH].copy_from_slice(&key[..40]);
-        message[PRIORITY].copy_from_slice(&key[40..]);
-        // A buffered packet goes with the first flow alone.
-        message[BUFFER].copy_from_slice(&NO_BUFFER.to_be_bytes());
-    }
-    message[COMMAND].copy_from_slice(&command.to_be_bytes());
-    message
+fn u16_at(message: &[u8], at: Range<usize>) -> u16 {
+    u16::from_be_bytes([message[at.start], message[at.start + 1]])
 }
 
 fn pattern(message: &[u8]) -> Option<TernaryMatch> {
@@ -155,7 +170,7 @@ mod tests {
     fn sent(kept: &mut Kept, flow: FlowMod) -> Vec<FlowMod> {
         let (mut bytes, mut relay) = (vec![], Relay::default());
         Message::FlowMod(flow).encode(Version::V10, 7, &mut bytes).unwrap();
-        kept.flow_mod(&bytes, 7, &mut relay).unwrap();
+        kept.flow_mod(&bytes, (7, 1), &mut relay).unwrap();
         let flow = |raw: aldis_wire::Raw<'_>| match Message::decode(Version::V10, raw.bytes)
             .unwrap()
             .1

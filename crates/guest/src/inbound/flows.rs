@@ -37,9 +37,7 @@ impl Inbound<'_> {
                 return Err(Refusal::Malformed);
             }
             let cookie = cookies.on_switch(number(bytes, COOKIE_V10)).ok_or(Refusal::Full)?;
-            let mut message = bytes.to_vec();
-            message[COOKIE_V10].copy_from_slice(&cookie.to_be_bytes());
-            return self.datapath.kept().flow_mod(&message, xid, self.relay);
+            return self.datapath.kept().flow_mod(bytes, (xid, cookie), self.relay);
         }
         if bytes.len() < LEN_V13 {
             return Err(Refusal::Malformed);
@@ -110,10 +108,10 @@ impl Inbound<'_> {
         if self.datapath.info.version == Version::V13 {
             return self.pass(xid, &Message::FlowMod(flow));
         }
-        let mut message = vec![];
+        let (mut message, cookie) = (vec![], flow.cookie);
         let encoded = Message::FlowMod(flow).encode(Version::V10, 0, &mut message);
         encoded.map_err(|_| Refusal::Type)?;
-        self.datapath.kept().flow_mod(&message, xid, self.relay)
+        self.datapath.kept().flow_mod(&message, (xid, cookie), self.relay)
     }
 
     /// The matches that together are that of the flow within the grant.
