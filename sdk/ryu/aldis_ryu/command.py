@@ -225,7 +225,7 @@ def _failed(conf, error, application):
 
 
 def _start(conf, manager):
-    """Makes and starts the applications. Returns the threads that serve, by what they serve."""
+    """Makes and starts the applications. Returns the threads that serve."""
     from ryu.app import wsgi
     from ryu.lib import hub
 
@@ -266,33 +266,37 @@ def _cannot_listen(error, option, host, port):
 
 
 def _serve(conf, manager):
-    """Serves until a signal comes, or until a server has ended by itself."""
+    """Serves until a signal comes, or until all that serves has ended by itself."""
     from ryu.lib import hub
 
     ended = hub.Queue()
-    signals = _watch_signals()
+    # The second is written to by the interpreter, as long as it is there.
+    signals, _written = _watch_signals()
 
-    def report(wait, what):
-        wait()
-        ended.put(what)
+    def wait_for_services(services):
+        hub.joinall(services)
+        ended.put("nothing serves any more; the log says why")
 
-    services = _start(conf, manager)
-    for service in services:
-        hub.spawn(report, service.wait, "a server ended; the log says why")
-    hub.spawn(report, lambda: signals.recv(1), None)
+    def wait_for_signal():
+        signals.recv(1)
+        ended.put(None)
+
+    hub.spawn(wait_for_services, _start(conf, manager))
+    hub.spawn(wait_for_signal)
     failure = ended.get()
     LOG.info("ending")
     # Applications that are busy are not waited for.
     signal.signal(signal.SIGALRM, lambda *_: os._exit(0 if failure is None else 1))
     signal.setitimer(signal.ITIMER_REAL, CLOSE_SECONDS)
     manager.close()
+    signal.setitimer(signal.ITIMER_REAL, 0)
     if failure is not None:
         raise _Stop(failure)
     return 0
 
 
 def _watch_signals():
-    """A socket that can be read once SIGTERM or SIGINT has come.
+    """Two ends of a socket: the first can be read once SIGTERM or SIGINT has come.
 
     The handler itself wakes nothing: it interrupts whatever runs. If that is an application that
     never gives way, the process ends when the alarm rings.
@@ -300,7 +304,6 @@ def _watch_signals():
     ours, theirs = socket.socketpair()
     theirs.setblocking(False)
     signal.set_wakeup_fd(theirs.fileno())
-    _watch_signals.kept = theirs
 
     def arm(number, _frame):
         signal.signal(signal.SIGALRM, lambda *_: os._exit(128 + number))
@@ -308,4 +311,4 @@ def _watch_signals():
 
     for number in (signal.SIGTERM, signal.SIGINT):
         signal.signal(number, arm)
-    return ours
+    return ours, theirs

@@ -40,6 +40,8 @@ def ask(path, body=None, method=None):
     except urllib.error.HTTPError as error:
         with error:
             return error.code, error.read().decode(errors="replace")
+    except (OSError, ValueError) as error:
+        return 0, str(error)
 
 
 def succeed(path, body=None, method=None):
@@ -57,6 +59,16 @@ def reaches(source, target, tries=1):
 
 def wait_reaches(source, target):
     lab.wait_until(f"{source} reaches {target}", lambda: reaches(source, target, 2), 60)
+
+
+def wait_listed(path, count):
+    """Waits until a request is answered with a list so long; before it is a text or an error."""
+
+    def listed():
+        status, said = ask(path)
+        return status == 200 and isinstance(said, list) and len(said) == count
+
+    lab.wait_until(f"{count} listed by {path}", listed, 60, lambda: ask(path))
 
 
 def serve(network, folder, python, *applications):
@@ -84,7 +96,7 @@ def rest_router(network, folder, python):
     one, two = net.get("h1", "h2")
     one.cmd("ip route add default via 172.16.20.1")
     two.cmd("ip route add default via 172.16.10.1")
-    lab.wait_until("both routers are there", lambda: len(ask("/router/all")[1]) == 2)
+    wait_listed("/router/all", 2)
     lab.expect(not reaches(one, "172.16.10.10"), "no way before there are addresses", "a ping")
     for router, address in [
         (ONE, "172.16.20.1/24"),
@@ -105,7 +117,7 @@ def rest_firewall(network, folder, python):
     serve(network, folder, python, "rest_firewall.py")
     net = network.start_network(SingleSwitchTopo(3), V13)
     one, two, three = net.get("h1", "h2", "h3")
-    lab.wait_until("the switch is there", lambda: ask("/firewall/module/status")[1])
+    wait_listed("/firewall/module/status", 1)
     succeed(f"/firewall/module/enable/{ONE}", method="PUT")
     status = succeed("/firewall/module/status")
     lab.expect(status[0]["status"] == "enable", "an enabled firewall", status)
@@ -134,7 +146,7 @@ def rest_qos(network, folder, python):
     serve(network, folder, python, "rest_qos.py", str(copy), "rest_conf_switch.py")
     net = network.start_network(SingleSwitchTopo(2), V13)
     one, two = net.get("h1", "h2")
-    lab.wait_until("the switch is there", lambda: ask(f"/qos/rules/{ONE}")[0] == 200)
+    lab.wait_until("the switch is there", lambda: ask(f"/qos/rules/{ONE}")[0] == 200, 60)
     wait_reaches(one, two.IP())
     status, said = ask(f"/v1.0/conf/switches/{ONE}/ovsdb_addr", DATABASE, "PUT")
     lab.expect(status == 201, "the address of the database is taken", f"{status} {said}")

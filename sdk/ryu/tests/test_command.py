@@ -136,6 +136,21 @@ class CommandTest(unittest.TestCase):
             self.assertEqual(code, 128 + signal.SIGTERM)
             self.assertLess(seconds, 10)
 
+    def test_an_application_whose_thread_is_done_does_not_end_the_others(self):
+        text = """
+            from ryu.base import app_manager
+            from ryu.lib import hub
+
+            class Once(app_manager.RyuApp):
+                def start(self):
+                    super().start()
+                    return hub.spawn(self.logger.info, "done with it")
+        """
+        with harness.Command(self.write("once.py", text), "ryu.app.rest_topology") as command:
+            command.wait_said("done with it")
+            self.assertEqual(command.ask("/v1.0/topology/links"), (200, "[]"))
+            self.assertEqual(command.end()[0], 0)
+
     def test_options_of_applications_and_their_settings_are_read(self):
         settings = self.write("settings.conf", "[DEFAULT]\nanswer = 42\n")
         flags = self.write("flags.py", FLAGS)

@@ -121,4 +121,4 @@ class SamplesTest(unittest.TestCase):
         if os.environ.get("ALDIS_RENEW"):
             PAGE.write_text(before + begin + made + end + after, encoding="utf-8")
             return
-        self.assertEqual(there, made, f"renew it: ALDIS_RENEW=1 sdk/ryu/tests/run.py; {found}")
+        self.assertEqual(there, made, f"renew it: ALDIS_RENEW=1 cargo xtask ryu samples; {found}")
