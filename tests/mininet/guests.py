@@ -17,6 +17,8 @@ from lab import ROOT, Ping, Process, controller_command, expect, listens, output
 PORT = 6701
 # A Python with aldis-ryu: `cargo xtask e2e` makes it.
 PYTHON = os.path.join(ROOT, "target/ryu/bin/python")
+# The programs of a Python with Faucet, from the same.
+FAUCET = os.path.join(ROOT, "target/faucet/bin")
 # Upper half of the cookie of every flow of an application.
 MARK = "cookie=0xa1d1"
 
@@ -51,7 +53,7 @@ def comes_and_goes(version, lab):
     lab.start_controller("--apps", "topology")
     net = lab.start_network(LinearTopo(3), version)
     one, two, _ = net.hosts
-    expect(net.pingAll() == 100, "no ping answered", "answers without an application that forwards")
+    expect(net.pingAll(timeout="1") == 100, "no ping answered", "answers without an application that forwards")
     process = learning_switch(lab, PORT)
     try:
         guest("add", "lecture", "--connect", f"127.0.0.1:{PORT}")
@@ -144,6 +146,48 @@ def of_ryu(program, lab):
     wait_until("no process of Ryu", lambda: not output("pgrep", "-f", "aldis_ryu --listen").split())
 
 
+# Three ports of one VLAN, as Faucet's first tutorial has them.
+OFFICE = """
+vlans:
+  office:
+    vid: 100
+dps:
+  sw1:
+    dp_id: 0x1
+    hardware: "Open vSwitch"
+    interfaces:
+      1: {native_vlan: office}
+      2: {native_vlan: office}
+      3: {native_vlan: office}
+"""
+
+
+def of_faucet(lab):
+    """Faucet, with its four tables; what it had in place of the flow for packets that match nothing goes with it."""
+    for name, value in (("faucet.yaml", OFFICE), ("faucet.log", ""), ("faucet-exceptions.log", "")):
+        with open(lab.path(name), "w", encoding="utf-8") as file:
+            file.write(value)
+    os.environ.update(FAUCET_CONFIG=lab.path("faucet.yaml"), FAUCET_LOG=lab.path("faucet.log"),
+                      FAUCET_EXCEPTION_LOG=lab.path("faucet-exceptions.log"), PATH=FAUCET + ":" + os.environ["PATH"])
+    lab.start_controller("--apps", "topology")
+    net = lab.start_network(SingleSwitchTopo(3), "OpenFlow13")
+    process = Process([os.path.join(FAUCET, "faucet"), "--ryu-ofp-tcp-listen-port", str(PORT), "--ryu-ofp-listen-host",
+                       "127.0.0.1"], lab.path("faucet.out"))
+    try:
+        wait_until("Faucet listens", lambda: listens(PORT), seconds=40)
+        guest("add", "faucet", "--connect", f"127.0.0.1:{PORT}")
+        serves("faucet")
+        wait_until("flows in its last table", lambda: any("table=3" in flow for flow in lab.flows("s1", "OpenFlow13")),
+                   seen=lambda: lab.flows("s1", "OpenFlow13"))
+        expect(net.pingAll() == 0, "pingall without loss", guest("show", "faucet"))
+        expect(state("faucet")["counts"]["refused"] == 0, "nothing refused", guest("show", "faucet"))
+        guest("remove", "faucet")
+        there = output("ovs-ofctl", "-O", "OpenFlow13", "dump-flows", "s1")
+        expect("priority=0 actions=CONTROLLER" in there and "table=3" not in there, "the flow for the controller", there)
+    finally:
+        process.kill()
+
+
 FIREWALL = """
 from ryu.base import app_manager
 from ryu.controller import ofp_event
@@ -197,4 +241,5 @@ def all_of_them(versions):
         for version in versions:
             yield f"guest_{body.__name__} {version}", functools.partial(body, version)
     yield "guest_of_ryu", functools.partial(of_ryu, "ryu.app.simple_switch_13")
+    yield "guest_of_faucet", of_faucet
     yield "guest_in_front_of_routing", in_front_of_routing

@@ -9,6 +9,9 @@ use std::time::SystemTime;
 /// The system's Python, which has Mininet's library; another one first in the path may not.
 const PYTHON: &str = "/usr/bin/python3";
 
+/// The controller that a scenario runs as a guest, on PyPI.
+const FAUCET: &str = "faucet==1.10.12";
+
 /// What scenarios install: the source below `sdk`, and the name of the package.
 const PACKAGES: [(&str, &str); 6] = [
     ("rust/examples/learning-switch", "simple-switch"),
@@ -57,6 +60,20 @@ fn python_tools(root: &Path) -> Option<PathBuf> {
     Some(folder.join("bin"))
 }
 
+/// Whether Faucet is there, a guest of scenarios; it is fetched where it is missing. It needs an
+/// older os-ken than the package of `sdk/ryu`, and so a Python of its own.
+fn faucet(root: &Path) -> bool {
+    let folder = root.join("target/faucet");
+    if folder.join("bin/faucet").exists() {
+        return true;
+    }
+    println!("missing: Faucet; installing with pip");
+    let made = succeeds(Command::new("python3").args(["-m", "venv"]).arg(&folder));
+    let mut pip = Command::new(folder.join("bin/pip"));
+    pip.args(["install", "--quiet", "--disable-pip-version-check", FAUCET]);
+    made && succeeds(&mut pip)
+}
+
 /// When the newest file below a folder was changed, what is built there left out.
 fn newest(folder: &Path) -> SystemTime {
     let made = |name: &str| ["build", "target", "__pycache__"].contains(&name);
@@ -80,6 +97,7 @@ pub(crate) fn run(root: &Path, scenarios: &[String]) -> SuiteTally {
     if !succeeds(cargo(root).args(["build", "--quiet", "--locked"]))
         || !packages(root)
         || ryu::python(root).is_none()
+        || !faucet(root)
     {
         return SuiteTally::one(false);
     }

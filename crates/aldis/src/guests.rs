@@ -10,7 +10,7 @@ use aldis_guest::{GuestApp, GuestError, GuestSpec, GuestStatus, Guests};
 use tracing::{info, warn};
 
 use crate::added::{interned, marks_flows_apart, place};
-use crate::own_flows::remove_all;
+use crate::own_flows::{remove_all, restore_table_miss};
 
 /// Guests, and the engine whose switches are presented to them.
 #[derive(Debug)]
@@ -83,6 +83,7 @@ impl GuestSet {
         self.engine.remove_app(name).map_err(NotAGuest::Engine)?;
         self.guests.remove(name).map_err(NotAGuest::Guest)?;
         remove_all(&self.engine, name);
+        restore_table_miss(&self.engine);
         Ok(())
     }
 

@@ -5,10 +5,12 @@ use std::time::{Duration, Instant};
 use aldis_control::Cookie;
 use aldis_control::command::{Outcome, Said};
 use aldis_control::limits::COMMAND_MESSAGES_MAX;
+use aldis_control::switch::{Seen, SwitchInfo};
 use aldis_engine::Handle;
 use aldis_engine::command::Answer;
 use aldis_wire::msg::{
-    FlowMod, FlowStats, FlowStatsRequest, Match, Message, StatsRequest, StatsRequestBody, TableNo,
+    Action, FlowMod, FlowStats, FlowStatsRequest, Match, Message, PortNo, StatsRequest,
+    StatsRequestBody, TableNo,
 };
 use aldis_wire::{DatapathId, Version};
 use tracing::{info, warn};
@@ -40,6 +42,24 @@ pub(crate) fn remove_all(engine: &Handle, name: &str) {
     info!("{name}: its flows are removed from {} switches", switches.len() - failures.len());
     if let Some((dpid, why)) = failures.first() {
         warn!("{name}: its flows stay on {} switches; on {dpid}: {why}", failures.len());
+    }
+}
+
+/// Puts back, on every switch of 1.3, the flow by which packets that match nothing come to the
+/// controller: a guest that was removed may have had one of its own in that place.
+pub(crate) fn restore_table_miss(engine: &Handle) {
+    let to_controller = Action::output(PortNo::CONTROLLER);
+    let miss = FlowMod::add(Match::new()).priority(0).actions([to_controller]);
+    let restore = |seen: Seen| {
+        let SwitchInfo { dpid, version, .. } = seen.switch.info;
+        let is_needed = version == Version::V13;
+        is_needed.then(|| (dpid, engine.command(dpid, &[miss.clone().into()], WITHIN)))
+    };
+    let asked: Vec<_> = engine.switches().into_iter().filter_map(restore).collect();
+    for (dpid, answer) in asked {
+        if let Err(why) = answer.wait() {
+            warn!("switch {dpid}: packets that match no flow may not come any more: {why}");
+        }
     }
 }
 
