@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use aldis_wire::header::kind;
 use aldis_wire::msg::Hello;
 use aldis_wire::{Chop, Raw, Version};
+use rustix::event::epoll::EventFlags;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 
 use crate::datapath::Datapath;
@@ -57,6 +58,8 @@ enum Phase {
 pub(crate) struct GuestConn {
     pub(crate) datapath: Arc<Datapath>,
     pub(crate) socket: Option<TcpStream>,
+    /// What the kernel reports of it.
+    pub(crate) watched: EventFlags,
     phase: Phase,
     pause: Duration,
     session: GuestSession,
@@ -75,6 +78,7 @@ impl GuestConn {
         GuestConn {
             datapath,
             socket: None,
+            watched: EventFlags::empty(),
             phase: Phase::Waiting { until: now },
             pause: RETRY_FIRST,
             session: GuestSession::default(),

@@ -53,6 +53,8 @@ struct Faults {
     quarantine: Option<String>,
     /// When a request was last shed.
     shed_at: Option<Instant>,
+    /// When it last had more to say than it was asked for.
+    flooded_at: Option<Instant>,
 }
 
 /// What is counted, by workers and by the guest's thread.
@@ -152,6 +154,16 @@ impl Guest {
     pub(crate) fn shed(&self, count: u64) {
         self.counts.shed.add(count);
         lock(&self.faults).shed_at = Some(Instant::now());
+    }
+
+    /// It has more to say than it was asked for.
+    pub(crate) fn floods(&self) {
+        lock(&self.faults).flooded_at = Some(Instant::now());
+    }
+
+    /// Requests that it was handed, and messages that it sent.
+    pub(crate) fn counted(&self) -> (u64, u64) {
+        (self.counts.requests.now(), self.counts.messages.now())
     }
 
     /// A switch of the grant is up, served by this worker.
@@ -284,7 +296,7 @@ impl Guest {
         };
         let switches: Vec<_> = self.datapaths().iter().map(switch).collect();
         let faults = lock(&self.faults);
-        let sheds = faults.shed_at.is_some_and(|at| at.elapsed().as_secs() < 1);
+        let is_recent = |at: Option<Instant>| at.is_some_and(|at| at.elapsed().as_secs() < 1);
         let (state, reason) = match &faults.quarantine {
             Some(why) => (GuestState::Quarantined, Some(why.clone())),
             None if !self.is_served() => (GuestState::Paused, None),
@@ -292,7 +304,12 @@ impl Guest {
                 let why = switches.iter().find_map(|switch| switch.reason.clone());
                 (GuestState::Away, why)
             }
-            None if sheds => {
+            None if is_recent(faults.flooded_at) => {
+                let why =
+                    "it sends more messages than it is handed requests for, and is read slowly";
+                (GuestState::Flooding, Some(why.to_owned()))
+            }
+            None if is_recent(faults.shed_at) => {
                 let why = "it does not read as fast as requests come, or they come above its rate";
                 (GuestState::Shedding, Some(why.to_owned()))
             }

@@ -10,6 +10,7 @@
 //! may see and change is its grant. Its flows carry its mark in their cookies, so that what others
 //! installed is neither shown to it nor removed by it.
 
+mod allowance;
 mod app;
 mod conn;
 mod cookie;

@@ -16,6 +16,8 @@ pub enum GuestState {
     Serving,
     /// It serves, and does not read as fast as requests come: some are shed.
     Shedding,
+    /// It sends more messages than it is handed requests for: it is read more slowly.
+    Flooding,
     /// An operator paused it: no request goes to it, and it is not connected.
     Paused,
     /// It misbehaved: it is not connected until it is resumed.

@@ -12,6 +12,7 @@ use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
 use tracing::{info, warn};
 
+use crate::allowance::Allowance;
 use crate::conn::{Ended, GuestConn};
 use crate::guest::Guest;
 use crate::limits::READ_MAX;
@@ -33,6 +34,9 @@ pub(crate) struct GuestThread {
     room: Vec<u8>,
     /// Whether it was served when this was last looked at.
     served: bool,
+    allowance: Allowance,
+    /// Whether more of the guest may be read.
+    may_read: bool,
 }
 
 impl GuestThread {
@@ -42,7 +46,8 @@ impl GuestThread {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, guest.bell(), EventData::new_u64(BELL), EventFlags::IN)?;
         let room = vec![0; READ_MAX];
-        Ok(GuestThread { guest, epoll, conns: HashMap::new(), room, served: true })
+        let (conns, allowance) = (HashMap::new(), Allowance::new(Instant::now()));
+        Ok(GuestThread { guest, epoll, conns, room, served: true, allowance, may_read: true })
     }
 
     /// Serves.
@@ -90,10 +95,20 @@ impl GuestThread {
             done = conn.writable(now);
         }
         // Where it failed or was closed, reading says why.
-        if done.is_ok() && !flags.difference(EventFlags::OUT).is_empty() {
+        if done.is_ok() && !flags.difference(EventFlags::OUT).is_empty() && self.may_read {
             done = conn.read(&mut self.room, now);
+            self.look_at_allowance(now);
         }
         self.settle(dpid, done, now);
+    }
+
+    /// Whether more of the guest may be read from now on.
+    fn look_at_allowance(&mut self, now: Instant) {
+        let (requests, messages) = self.guest.counted();
+        self.may_read = self.allowance.is_left(now, requests, messages);
+        if !self.may_read {
+            self.guest.floods();
+        }
     }
 
     /// A worker has something for the guest, or room for what it says; or the switch came or went.
@@ -125,6 +140,7 @@ impl GuestThread {
                 }
             }
         }
+        self.look_at_allowance(now);
         let dpids: Vec<DatapathId> = self.conns.keys().copied().collect();
         for dpid in dpids {
             let Some(conn) = self.conns.get_mut(&dpid) else { continue };
@@ -143,6 +159,7 @@ impl GuestThread {
         if let (Ok(()), Some(socket)) = (&done, &conn.socket) {
             let key = EventData::new_u64(dpid.0);
             let added = epoll::add(&self.epoll, socket.as_fd(), key, EventFlags::OUT);
+            conn.watched = EventFlags::OUT;
             done = added.map_err(|error| io::Error::from(error).into());
         }
         self.settle(dpid, done, now);
@@ -155,16 +172,19 @@ impl GuestThread {
         match done {
             Ok(()) => {
                 let Some(socket) = &conn.socket else { return };
-                let mut flags = EventFlags::RDHUP;
-                if conn.takes_more() {
-                    flags |= EventFlags::IN;
+                let mut flags = EventFlags::empty();
+                if conn.takes_more() && self.may_read {
+                    flags |= EventFlags::IN | EventFlags::RDHUP;
                 }
                 if conn.wants_to_write() {
                     flags |= EventFlags::OUT;
                 }
-                let key = EventData::new_u64(dpid.0);
-                // It is registered since it was opened.
-                let _ = epoll::modify(&self.epoll, socket.as_fd(), key, flags);
+                if conn.watched != flags {
+                    let key = EventData::new_u64(dpid.0);
+                    // It is registered since it was opened.
+                    let _ = epoll::modify(&self.epoll, socket.as_fd(), key, flags);
+                    conn.watched = flags;
+                }
             }
             Err(Ended::Lost(why)) => {
                 if conn.datapath.version().is_some() {

@@ -321,6 +321,35 @@ fn a_guest_that_sends_garbage_is_quarantined_and_can_come_back() {
 }
 
 #[test]
+fn a_guest_that_floods_is_read_slowly_and_others_are_served() {
+    let (stage, listening) = (GuestStage::start(), Listening::new());
+    let switches = vec![aldis_apps::spelling::Spelled("7".parse().unwrap())];
+    stage.add(GuestSpec { switches, ..listening.spec("floods") });
+    let (sink, mut other) = (stage.switch(V13, 7), stage.switch(V13, 8));
+    let (mut guest, _) = listening.guest(V13);
+    stage.until("floods", |status| status.state == GuestState::Serving);
+    // The switch that it floods reads, and so does no other see of it.
+    let mut sink = sink.socket().try_clone().unwrap();
+    sink.set_read_timeout(None).unwrap();
+    std::thread::spawn(move || std::io::copy(&mut sink, &mut std::io::sink()));
+    let mut flows = vec![];
+    for _ in 0..1000 {
+        Message::from(FlowMod::add(Match::new())).encode(V13, 5, &mut flows).unwrap();
+    }
+    let began = Instant::now();
+    while stage.status("floods").state != GuestState::Flooding {
+        assert!(began.elapsed() < stage::PATIENCE, "{:?}", stage.status("floods"));
+        guest.send(&flows).unwrap();
+    }
+    send(&mut other, V13, 1, packet_in(V13, 3, &frame(9, 0)));
+    other.expect(kind::PACKET_OUT).unwrap();
+    // It is still a guest: nothing of it is lost, and it is asked.
+    let status = stage.status("floods");
+    assert_eq!((status.counts.faults, status.counts.refused), (0, 0));
+    stage.stop();
+}
+
+#[test]
 fn a_removed_flow_is_told_to_the_guest_that_has_it() {
     let (stage, listening) = (GuestStage::start(), Listening::new());
     stage.add(own(listening.spec("told"), "vlan_vid=10"));

@@ -142,6 +142,8 @@ enum GuestDoing {
     Serving,
     /// It serves, and does not read as fast as requests come: some are shed
     Shedding,
+    /// It sends more messages than it is handed requests for: it is read more slowly
+    Flooding,
     /// An operator paused it: no request goes to it, and it is not connected
     Paused,
     /// It misbehaved: it is not connected until it is resumed
@@ -197,6 +199,7 @@ pub fn state_name(state: GuestState) -> &'static str {
         GuestState::Away => "away",
         GuestState::Serving => "serving",
         GuestState::Shedding => "shedding",
+        GuestState::Flooding => "flooding",
         GuestState::Paused => "paused",
         GuestState::Quarantined => "quarantined",
     }

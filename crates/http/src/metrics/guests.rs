@@ -34,10 +34,11 @@ const COUNTS: &[GuestMetricRow] = &[
 ];
 
 /// Every state; that of the guest has the value 1, the others 0.
-const STATES: [GuestState; 5] = [
+const STATES: [GuestState; 6] = [
     GuestState::Away,
     GuestState::Serving,
     GuestState::Shedding,
+    GuestState::Flooding,
     GuestState::Paused,
     GuestState::Quarantined,
 ];

@@ -326,6 +326,7 @@ fn a_state_is_spelled_as_json_has_it() {
         GuestState::Away,
         GuestState::Serving,
         GuestState::Shedding,
+        GuestState::Flooding,
         GuestState::Paused,
         GuestState::Quarantined,
     ] {
