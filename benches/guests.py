@@ -2,12 +2,13 @@
 """What passing through Aldis to a guest costs: `aldis bench` against a guest behind the controller, and against it directly.
 
     cargo build --release && benches/guests.py [--rounds 5] [--seconds 3] [--switches 16] [--guest "aldis bench null"]
+    benches/guests.py --beside: what an observer that does not read, floods or dies costs the application learning-switch
 
 The controller has core 0, the guest and the load core 1. Rounds through the controller and directly take turns. With windows of
 400 requests the rate is read, and the CPU time of the controller per request; with one request at a time the delay is. What counts
 are the differences and ratios of a round through the controller and the one directly before it.
 """
-import argparse, json, os, shlex, socket, statistics, subprocess, time, urllib.request
+import argparse, json, os, shlex, socket, statistics, subprocess, sys, threading, time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TICK = os.sysconf("SC_CLK_TCK")
@@ -56,8 +57,13 @@ def main():
     parser.add_argument("--switches", type=int, default=16)
     parser.add_argument("--openflow", help="1.0 or 1.3: what the switches speak")
     parser.add_argument("--guest", help="another guest: its command, in which LISTEN stands for HOST:PORT")
-    parser.add_argument("--show", action="store_true", help="print the first result as it is")
+    parser.add_argument("--beside", action="store_true", help="what guests that misbehave cost others")
+    parser.add_argument("--play", nargs=2, metavar=("KIND", "HOST:PORT"), help="be a guest that is deaf, floods or dies")
     args = parser.parse_args()
+    if args.play:
+        return play(*args.play)
+    if args.beside:
+        return beside(args)
     listen, http, at = free(), free(), free()
     guest = shlex.split(args.guest.replace("LISTEN", at)) if args.guest else [args.aldis, "bench", "null", "--listen", at]
     processes = [pinned(1, *guest), pinned(0, args.aldis, "run", "--listen", listen, "--http", http, "--workers", "1", "--apps",
@@ -67,13 +73,67 @@ def main():
             listens(address)
         subprocess.run([args.aldis, "guest", "add", "measured", "--connect", at, "--http", http], check=True,
                        stdout=subprocess.DEVNULL)
-        if args.show:
-            print(json.dumps(bench(args, listen, 400), indent=1))
         report(args, listen, at, processes[1])
     finally:
         for process in processes:
             process.kill()
             process.wait()
+
+
+def play(kind, address):
+    """A guest that shakes hands at every switch, and then does not read, floods or closes."""
+    host, port = address.rsplit(":", 1)
+    kept = []
+    with socket.create_server((host, int(port)), backlog=256) as server:
+        while True:
+            guest, _ = server.accept()
+            hello = guest.recv(4096)
+            guest.sendall(bytes([hello[0] if hello else 4, 0, 0, 8, 0, 0, 0, 1]))
+            kept.append(guest)
+            if kind == "dies":
+                time.sleep(0.05)
+                kept.pop().close()
+            if kind == "floods":
+                threading.Thread(target=flood, args=(guest,), daemon=True).start()
+
+
+def flood(guest):
+    """Barriers without end, in the version that was agreed on."""
+    version = guest.recv(4096)[:1] or b"\x01"
+    barrier = version + (b"\x12" if version == b"\x01" else b"\x14") + b"\0\x08\0\0\0\x07"
+    try:
+        while True:
+            guest.sendall(barrier * 1000)
+            guest.recv(65536)
+    except OSError:
+        pass
+
+
+def beside(args):
+    listen, http = free(), free()
+    controller = pinned(0, args.aldis, "run", "--listen", listen, "--http", http, "--workers", "1", "--apps", "learning-switch")
+    try:
+        listens(listen), listens(http)
+        rates = {kind: [] for kind in ("deaf", "floods", "dies")}
+        for _ in range(args.rounds):
+            for kind, ratios in rates.items():
+                alone = bench(args, listen, 400)["requests_per_second"]["median"]
+                at = free()
+                guest = pinned(1, sys.executable, __file__, "--play", kind, at)
+                try:
+                    listens(at)
+                    subprocess.run([args.aldis, "guest", "add", kind, "--connect", at, "--observe", "--http", http], check=True,
+                                   stdout=subprocess.DEVNULL)
+                    ratios.append(bench(args, listen, 400)["requests_per_second"]["median"] / alone)
+                finally:
+                    guest.kill()
+                    guest.wait()
+                    subprocess.run([args.aldis, "guest", "remove", kind, "--http", http], check=True, stdout=subprocess.DEVNULL)
+        for kind, ratios in rates.items():
+            print(f"{kind}: others at {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+    finally:
+        controller.kill()
+        controller.wait()
 
 
 def report(args, listen, at, controller):

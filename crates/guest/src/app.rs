@@ -30,8 +30,14 @@ impl GuestApp {
     /// Hands the requests of a switch over, and marks those that no other application is to see.
     fn hand(&self, datapath: &Datapath, batch: &mut Batch<'_>, run: &Run) {
         let Guest { grant, counts, .. } = &*self.guest;
-        let spec = grant.spec();
-        let version = datapath.version().filter(|_| self.guest.is_served());
+        let (spec, stalls) = (grant.spec(), datapath.is_stalled());
+        let version = datapath.version().filter(|_| self.guest.is_served() && !stalls);
+        let passes = spec.otherwise == Otherwise::Next || spec.observe;
+        if version.is_none() && passes && grant.is_whole() {
+            // They go on as they are, and cost no more than being counted.
+            let requests = run.requests.len() as u64;
+            return if stalls { self.guest.shed(requests) } else { counts.missed.add(requests) };
+        }
         let mut handing = version.map(|version| datapath.hand(version));
         let (mut shed, mut missed) = (0, 0);
         for index in run.requests.clone() {
@@ -55,7 +61,8 @@ impl GuestApp {
                     taken
                 }
                 None => {
-                    missed += 1;
+                    shed += u64::from(stalls);
+                    missed += u64::from(!stalls);
                     false
                 }
             };

@@ -15,7 +15,9 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 
 use crate::datapath::Datapath;
 use crate::inbound::{Inbound, bare};
-use crate::limits::{ECHO_EVERY, HANDSHAKE_WITHIN, RETRY_FIRST, RETRY_MAX, UNREAD_MAX};
+use crate::limits::{
+    ECHO_EVERY, HANDSHAKE_WITHIN, RETRY_FIRST, RETRY_MAX, STALLED_AFTER, UNREAD_MAX,
+};
 use crate::refusal;
 use crate::relay::Relay;
 use crate::session::GuestSession;
@@ -180,6 +182,7 @@ impl GuestConn {
                 Ok(count) => {
                     self.written += count;
                     self.unread_since = None;
+                    self.datapath.set_stalled(false);
                 }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     self.unread_since.get_or_insert(now);
@@ -317,6 +320,9 @@ impl GuestConn {
         }
         if self.unread_since.is_some_and(|since| now - since > UNREAD_MAX) {
             return Err(Ended::Fault(format!("it read nothing for {} s", UNREAD_MAX.as_secs())));
+        }
+        if self.unread_since.is_some_and(|since| now - since > STALLED_AFTER) {
+            self.datapath.set_stalled(true);
         }
         let Phase::Open(version) = self.phase else { return Ok(()) };
         match self.asked_at {

@@ -37,6 +37,8 @@ pub struct Datapath {
     /// The version that the guest speaks, as its byte; 0 where it is not connected.
     version: AtomicU8,
     gone: AtomicBool,
+    /// Whether the guest has read nothing for a while of what waits for it.
+    stalled: AtomicBool,
     /// Whether the guest's thread is to look at it.
     listed: AtomicBool,
     /// Bytes of the guest that wait for a worker.
@@ -73,6 +75,7 @@ impl Datapath {
             worker: AtomicUsize::new(0),
             version: AtomicU8::new(0),
             gone: AtomicBool::new(false),
+            stalled: AtomicBool::new(false),
             listed: AtomicBool::new(false),
             inbound: AtomicUsize::new(0),
             outbox: Mutex::default(),
@@ -97,6 +100,7 @@ impl Datapath {
     /// The guest's connection ended: what waited for it is void.
     pub(crate) fn close(&self, why: Option<&str>) {
         self.version.store(0, Ordering::Release);
+        self.set_stalled(false);
         *lock(&self.outbox) = Outbox::default();
         self.asked().forget();
         *lock(&self.reason) = why.map(str::to_owned);
@@ -108,6 +112,18 @@ impl Datapath {
 
     pub(crate) fn set_gone(&self) {
         self.gone.store(true, Ordering::Release);
+    }
+
+    /// Whether the guest has read nothing for a while: nothing is handed to it.
+    #[inline]
+    pub(crate) fn is_stalled(&self) -> bool {
+        self.stalled.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn set_stalled(&self, stalled: bool) {
+        if self.is_stalled() != stalled {
+            self.stalled.store(stalled, Ordering::Relaxed);
+        }
     }
 
     pub(crate) fn worker(&self) -> usize {

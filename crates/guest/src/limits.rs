@@ -60,6 +60,10 @@ pub(crate) const RETRY_FIRST: Duration = Duration::from_millis(250);
 /// The longest of them.
 pub(crate) const RETRY_MAX: Duration = Duration::from_secs(15);
 
+/// A guest that reads nothing for so long while something waits for it is handed nothing more until
+/// it reads.
+pub(crate) const STALLED_AFTER: Duration = Duration::from_millis(200);
+
 /// A guest that reads nothing for so long while something waits for it is disconnected.
 pub(crate) const UNREAD_MAX: Duration = Duration::from_secs(10);
 
