@@ -23,6 +23,7 @@ const TARGETS: &[FuzzTarget] = &[
         name: "decode",
         seeds: &["crates/wire/tests/golden/v10", "crates/wire/tests/golden/v13"],
     },
+    FuzzTarget { name: "guest", seeds: &["fuzz/seeds/guest"] },
     FuzzTarget { name: "records", seeds: &["fuzz/seeds/records"] },
     FuzzTarget { name: "session", seeds: &["fuzz/seeds/session"] },
 ];

@@ -16,6 +16,8 @@ mod conn;
 mod cookie;
 mod datapath;
 mod fit;
+#[cfg(any(test, fuzzing))]
+pub mod fuzz;
 mod grant;
 mod guest;
 mod guests;
