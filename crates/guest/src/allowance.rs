@@ -45,11 +45,11 @@ mod tests {
         let (mut requests, mut messages) = (0, 0);
         // Two answers to each request, for ever.
         for _ in 0..100 {
-            (requests, messages) = (requests + 50_000, messages + 100_000);
+            (requests, messages) = (requests + 10_000, messages + 20_000);
             assert!(allowance.is_left(start, requests, messages));
         }
         // What is saved up is left, and some more is taken: it waits until that is earned.
-        let saved = MESSAGES_AT_ONCE as u64 - 100_000;
+        let saved = MESSAGES_AT_ONCE as u64 - 20_000;
         let more = MESSAGES_PER_SECOND as u64 / 2;
         messages += saved + more;
         assert!(!allowance.is_left(start, requests, messages));

@@ -45,14 +45,15 @@ pub(crate) const COOKIES_KEPT_MAX: usize = 64 << 10;
 /// The time that a connection of a guest may take to open, and its handshake after that.
 pub(crate) const HANDSHAKE_WITHIN: Duration = Duration::from_secs(5);
 
-/// Messages that a guest may send for each request that it is handed.
-pub(crate) const MESSAGES_PER_REQUEST: f64 = 8.0;
+/// Messages that a guest may send for each request that it is handed; an observer has none to
+/// answer.
+pub(crate) const MESSAGES_PER_REQUEST: f64 = 4.0;
 
 /// Messages that it may send a second besides, at all switches together.
 pub(crate) const MESSAGES_PER_SECOND: f64 = 10_000.0;
 
 /// Most messages that it may save up: a controller that begins fills the tables of its switches.
-pub(crate) const MESSAGES_AT_ONCE: f64 = 200_000.0;
+pub(crate) const MESSAGES_AT_ONCE: f64 = 50_000.0;
 
 /// The first pause before a guest is connected to again; each further one is twice as long.
 pub(crate) const RETRY_FIRST: Duration = Duration::from_millis(250);
