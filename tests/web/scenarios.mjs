@@ -1,11 +1,12 @@
 // What a person does with the web interface, in a real browser against the real controller.
 
 import { strict as assert } from 'node:assert';
+import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { appPage, appPageConfined, appPageKeys } from './app-page.mjs';
 import { ratesPage } from './rates-page.mjs';
-import { axe, controller, folder, network, page, PATIENCE_MS, proxy, run, until } from './world.mjs';
+import { aldis, atEnd, axe, controller, folder, network, page, PATIENCE_MS, proxy, run, until } from './world.mjs';
 
 const DRAWS = '--apps static-flows,topology,hosts,arp-proxy,nd-proxy,routing,route-flow,spanning'.split(' ');
 const PLACES = ['topology', 'switches', 'hosts', 'performance', 'apps', 'static-flows', 'acl', 'events', 'settings'];
@@ -327,8 +328,23 @@ async function applications() {
   await withoutFaults(seen);
 }
 
+/** A newcomer's first minutes with Mininet, on a stage of their own: `newcomer.mjs`. */
+async function newcomer() {
+  const [stage, script] = ['stage.py', 'newcomer.mjs'].map((name) => new URL(name, import.meta.url).pathname);
+  // The system's Python has Mininet's library.
+  const env = { ...process.env, PYTHONDONTWRITEBYTECODE: '1', ALDIS_CONTROLLER: process.env.ALDIS_CONTROLLER ?? `${aldis} run` };
+  const child = spawn('/usr/bin/python3', [stage, script], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+  atEnd(() => child.kill('SIGKILL'));
+  let said = '';
+  for (const from of [child.stdout, child.stderr]) from.on('data', (piece) => (said += piece));
+  const status = await new Promise((done) => child.once('close', done));
+  if (said !== '') console.log(said.trimEnd().replaceAll(/^/gm, '      '));
+  assert.equal(status, 0, 'the stage says why');
+}
+
 /** By the sentence that each proves. */
 export const SCENARIOS = [
+  ['with Mininet, a network is shown, a link cut, traffic moved, and a flow that drops found and removed', newcomer],
   ['a page without switches says how to connect one, and asks no other server', nothingConnected],
   ['a fat tree is drawn as one, and a link that is cut is drawn so within a second', fatTree],
   ['rings, tori and trees are recognised', shapes],

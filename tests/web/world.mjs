@@ -105,7 +105,7 @@ export async function until(is, what, patience = PATIENCE_MS * 2) {
 const programs = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 let browser = null;
 
-export async function page({ dark = true, width = 1280, height = 800 } = {}) {
+export async function page({ dark = true, width = 1280, height = 800, permissions = [] } = {}) {
   // Drawn by software, as a machine without a graphics card does.
   const args = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist'];
   const executablePath = process.env.CHROMIUM ?? programs.find((path) => existsSync(path));
@@ -115,6 +115,7 @@ export async function page({ dark = true, width = 1280, height = 800 } = {}) {
     colorScheme: dark ? 'dark' : 'light',
     reducedMotion: 'reduce',
     bypassCSP: false,
+    permissions,
   });
   atEnd(() => context.close());
   const made = await context.newPage();

@@ -4,7 +4,7 @@ import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { ask, sentence } from '../core/api';
 import { byPath, useResource } from '../core/poll';
-import type { Flow, Page } from '../core/types';
+import type { Flow, Page, StaticFlow } from '../core/types';
 import { bytes, count, seconds } from '../core/units';
 import { actionWords, matchWords } from '../topo/words';
 import { BLANK, FlowFields, writeMatch, written, type Typed } from '../ui/flow-form';
@@ -16,6 +16,8 @@ interface Answered {
   failed: number;
   results: { done: boolean; problem?: { detail: string } | null }[];
 }
+
+const STATIC_FLOWS = 'api/v1/static-flows';
 
 const path = (dpid: string) => `api/v1/switches/${dpid}/flows`;
 
@@ -187,19 +189,16 @@ function typedOf(flow: Flow): Typed {
   };
 }
 
-function Removal({ dpid, flow, onClose, onDone }: { dpid: string; flow: Flow; onClose: () => void; onDone: () => void }): JSX.Element {
-  const [error, setError] = useState<string | null>(null);
+interface RemovalProps {
+  dpid: string;
+  flow: Flow;
+  onClose: () => void;
+  onDone: () => void;
+}
+
+function Removal(props: RemovalProps): JSX.Element {
+  const { flow, onClose } = props;
   const asksController = Object.keys(flow.match).length === 0 && flow.actions.includes('output:controller');
-  const remove = async () => {
-    try {
-      await change(dpid, [{ command: 'delete-strict', ...exactly(flow) }]);
-      say('ok', 'The flow is removed: the switch said so.');
-      onDone();
-      onClose();
-    } catch (problem) {
-      setError(sentence(problem));
-    }
-  };
   return (
     <Dialog title="Remove this flow?" onClose={onClose}>
       <p>
@@ -207,18 +206,80 @@ function Removal({ dpid, flow, onClose, onDone }: { dpid: string; flow: Flow; on
       </p>
       <p class="mono dim">{writeMatch(flow.match) || 'no field'}</p>
       {asksController ? <p class="trouble">By this flow the switch asks the controller. Without it, packets of new flows are dropped.</p> : null}
+      {flow.owner === 'static-flows' ? <OfKept {...props} /> : <OfSwitch {...props} />}
+    </Dialog>
+  );
+}
+
+/** Takes it from its switch. */
+function OfSwitch({ dpid, flow, onClose, onDone }: RemovalProps): JSX.Element {
+  const remove = () => change(dpid, [{ command: 'delete-strict', ...exactly(flow) }]);
+  return (
+    <>
       {flow.owner ? <p class="hint">The application {flow.owner} made it, and may put it back.</p> : null}
+      <Attempt word="Remove" does={remove} done="The flow is removed: the switch said so." onClose={onClose} onDone={onDone} />
+    </>
+  );
+}
+
+const fields = (match: Record<string, string>) => JSON.stringify(Object.entries(match).sort());
+
+/** A static flow would be put back: it is kept no more instead. */
+function OfKept(props: RemovalProps): JSX.Element {
+  const { flow, onClose, onDone } = props;
+  const { data, error } = useResource(byPath<Page<StaticFlow>>(STATIC_FLOWS, 4000));
+  if (data === null) return <Pending error={error} />;
+  const is = (one: StaticFlow) => one.priority === flow.priority && fields(one.match) === fields(flow.match) && (one.table ?? flow.table) === flow.table;
+  const kept = data.items.find(is);
+  if (kept === undefined) return <OfSwitch {...props} />;
+  if (kept.source === 'configuration') {
+    return <p class="trouble">The configuration keeps it as “{kept.name}”, and would put it back: it is changed there alone.</p>;
+  }
+  const remove = () => ask(`${STATIC_FLOWS}/${encodeURIComponent(kept.name)}`, { method: 'DELETE' });
+  return (
+    <>
+      <p>
+        It is kept as “{kept.name}”{kept.there > 1 ? `, on ${kept.there} switches` : ''}, and would be put back. Keep it no more, and it is gone from all of
+        them.
+      </p>
+      <Attempt word="Keep it no more" does={remove} done={`“${kept.name}” is kept no more.`} onClose={onClose} onDone={onDone} />
+    </>
+  );
+}
+
+interface AttemptProps {
+  word: string;
+  does: () => Promise<unknown>;
+  done: string;
+  onClose: () => void;
+  onDone: () => void;
+}
+
+function Attempt({ word, does, done, onClose, onDone }: AttemptProps): JSX.Element {
+  const [error, setError] = useState<string | null>(null);
+  const attempt = async () => {
+    try {
+      await does();
+      say('ok', done);
+      onDone();
+      onClose();
+    } catch (problem) {
+      setError(sentence(problem));
+    }
+  };
+  return (
+    <>
       {error === null ? null : (
         <p class="trouble" role="alert">
           {error}
         </p>
       )}
       <div class="row">
-        <Button kind="danger" onClick={() => void remove()}>
-          Remove
+        <Button kind="danger" onClick={() => void attempt()}>
+          {word}
         </Button>
-        <Button onClick={onClose}>Keep it</Button>
+        <Button onClick={onClose}>Let it be</Button>
       </div>
-    </Dialog>
+    </>
   );
 }

@@ -4,7 +4,7 @@ import type { JSX, RefObject } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { sentence } from '../core/api';
 import { links, nameOf } from '../core/network';
-import { href } from '../core/router';
+import { href, place, setQuery } from '../core/router';
 import type { Host } from '../core/types';
 import { Button, Chip } from '../ui/kit';
 import { hostKey, hostName, type Model } from './model';
@@ -34,7 +34,7 @@ export interface WayState {
 }
 
 export function useWay(model: Model): WayState {
-  const [isOn, setOn] = useState(false);
+  const [isOn, setOn] = useState(place.value.query['way'] === 'on');
   const [from, setFrom] = useState<Host | null>(null);
   const [to, setTo] = useState<Host | null>(null);
   const [way, setWay] = useState<Way | null>(null);
@@ -62,6 +62,7 @@ export function useWay(model: Model): WayState {
     const timer = setTimeout(() => setDrawn(drawn + 1), drawn === 0 ? 60 : STEP_MS);
     return () => clearTimeout(timer);
   }, [way, drawn]);
+  useAddress(isOn, from, to, (key) => model.leaves.get(key)?.host ?? null, (a, b) => (setFrom(a), setTo(b)));
   const reset = () => {
     asked.current += 1;
     setFrom(null);
@@ -103,6 +104,28 @@ export function useWay(model: Model): WayState {
     },
     hosts: [...model.leaves.values()].map((leaf) => leaf.host),
   };
+}
+
+/** The address names both hosts, so that it can be shared, and the back button finds them again. */
+function useAddress(isOn: boolean, from: Host | null, to: Host | null, find: (key: string) => Host | null, open: (from: Host, to: Host) => void): void {
+  const { query } = place.value;
+  const wanted = useRef(query['from'] && query['to'] ? [query['from'], query['to']] : null);
+  useEffect(() => {
+    if (wanted.current === null) return;
+    if (from !== null || !isOn) wanted.current = null;
+    const [a = null, b = null] = (wanted.current ?? []).map(find);
+    // Hosts are told of a moment after the page came.
+    if (a === null || b === null) return;
+    wanted.current = null;
+    open(a, b);
+  });
+  useEffect(() => {
+    if (wanted.current !== null) return;
+    const key = (host: Host | null) => (isOn && host !== null ? hostKey(host) : '');
+    const next = { way: isOn ? 'on' : '', from: key(from), to: key(to) };
+    const now = place.value.query;
+    if (Object.entries(next).some(([name, value]) => (now[name] ?? '') !== value)) setQuery(next);
+  }, [isOn, from, to]);
 }
 
 function drawnKeys(from: Host | null, to: Host | null, way: Way | null, drawn: number): ReadonlySet<string> | null {
