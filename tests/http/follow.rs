@@ -366,3 +366,35 @@ fn the_summary_is_a_page() {
         assert_eq!(api.get(link).status, 200, "{link}");
     }
 }
+
+#[test]
+fn the_log_is_listed_by_level_and_followed_from_a_line_on() {
+    let (controller, api) = serving();
+    let network = Network::start(&controller, Version::V13, "linear,2", &[]);
+    let says = |line: &Value, word: &str| line["text"].as_str().unwrap().contains(word);
+    let mut listener = Listener::start(&api, "/api/v1/log/follow?after=oldest", "");
+    let up = listener.hears_that(|line| says(line, "switch 0000000000000002 is up"));
+    assert_eq!(up["level"], "info");
+    let all = api.get("/api/v1/log").json();
+    let items = all["items"].as_array().unwrap();
+    assert!(items.contains(&up) && all["total"] == items.len(), "{all}");
+    let warned = api.get("/api/v1/log?level=warn").json();
+    let is_grave = |line: &Value| ["error", "warn"].contains(&line["level"].as_str().unwrap());
+    assert!(warned["items"].as_array().unwrap().iter().all(is_grave), "{warned}");
+    // Page by page it is the same list, and a follower that comes back goes on behind its line.
+    let first = api.get("/api/v1/log?limit=1").json();
+    assert_eq!(first["items"][0], items[0]);
+    let rest = api.get(&format!("/api/v1/log?cursor={}", first["next"].as_str().unwrap()));
+    let rest = rest.json();
+    assert_eq!(rest["items"][0], items[1]);
+    drop(network);
+    let last = format!("Last-Event-ID: {}\r\n", up["id"].as_str().unwrap());
+    let mut again = Listener::start(&api, "/api/v1/log/follow", &last);
+    again.hears_that(|line| {
+        assert_ne!(line["id"], up["id"]);
+        says(line, "switch 0000000000000002 is down") || says(line, "is gone")
+    });
+    let bad = api.get("/api/v1/log?level=loud");
+    assert!(bad.is_problem(400, "`loud`"), "{bad:?}");
+    assert!(api.get("/api/v1/log?cursor=x").is_problem(400, "no line's id"));
+}

@@ -106,7 +106,8 @@ impl Client {
         let (mut text, mut piece) = (Vec::new(), [0; 4096]);
         while let Ok(count @ 1..) = stream.read(&mut piece) {
             text.extend_from_slice(&piece[..count]);
-            if path.contains("events") && text.windows(4).any(|four| four == b"\r\n\r\n") {
+            let is_endless = path.contains("events") || path.ends_with("/follow");
+            if is_endless && text.windows(4).any(|four| four == b"\r\n\r\n") {
                 break;
             }
         }
@@ -171,6 +172,31 @@ fn every_route_is_closed_to_who_has_no_key_or_a_wrong_expired_or_lesser_one() {
     let stranger = client.ask("GET", "/no/such/thing", &[]);
     assert!(is_challenge(&stranger, "needs a key"), "{stranger:?}");
     println!("{asked} requests");
+}
+
+#[test]
+fn a_key_is_told_its_role_and_the_log_has_no_secret() {
+    let (folder, certificate) = LockedFiles::new("locked-me");
+    let mut running = folder.run(&[]);
+    let client = Client::new(&mut running, certificate);
+    for role in ["read", "write", "admin"] {
+        let me = client.ask_as(&format!("Bearer {role}.secret"), "/api/v1/me").json();
+        assert_eq!(me, serde_json::json!({"role": role, "name": role, "kind": "token"}));
+    }
+    let ada = client.ask_as(ADA, "/api/v1/me").json();
+    assert_eq!((&ada["kind"], &ada["name"]), (&"user".into(), &"ada".into()));
+    assert_eq!(ada["expires"], "2999-01-01T00:00:00.000Z");
+    // A file that is refused is told of, and what it says of keys is not.
+    let spoilt = format!("[[token]]\nname = \"read\"\nrole = \"reed\"\nhash = \"{HASH}\"\n");
+    folder.0.write("access.toml", &spoilt);
+    running.signal("-HUP");
+    running.says("the old ones stay");
+    let log = client.ask_as("Bearer admin.secret", "/api/v1/log");
+    let text = log.json().to_string();
+    assert!(text.contains("access.toml:3"), "{text}");
+    for secret in ["argon2", "R1PEQPItpvk", "read.secret", "YWRhOnNlY3JldA"] {
+        assert!(!text.contains(secret), "{secret}: {text}");
+    }
 }
 
 #[test]

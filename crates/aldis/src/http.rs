@@ -25,6 +25,7 @@ use aldis_http::api::apps::AppLine;
 use aldis_http::api::apps::{Apps, NotChanged};
 use aldis_http::api::weights::{BadKnob, Design};
 use aldis_http::events::{EventReceiver, EventSender};
+use aldis_http::log::LogLines;
 use aldis_http::{Access, BindError, Commanded, Controller, HttpServer, Listening};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::Message;
@@ -141,6 +142,7 @@ impl Informed {
         settings: &Arc<Settings>,
         admin: &Arc<Admin>,
         guests: Arc<GuestSet>,
+        log: LogLines,
         #[cfg(feature = "sandbox")] installed: Arc<InstalledApps>,
     ) -> Result<Option<HttpServer>, String> {
         let Informed { serving: HttpListening { listening, access }, incoming } = self;
@@ -153,7 +155,7 @@ impl Informed {
             installed,
         )?;
         let admin = Arc::clone(admin);
-        let started = HttpServer::start(listening, Arc::new(watched), admin, incoming, access);
+        let started = HttpServer::start(listening, Arc::new(watched), admin, incoming, log, access);
         started.map(Some).map_err(|error| format!("cannot start to serve HTTP: {error}"))
     }
 }

@@ -62,7 +62,8 @@ impl EventSink for ReportSender {
 }
 
 impl Reporter {
-    /// Starts the log at the given level and in this format. It never waits for its readers.
+    /// Starts the log at the given level and in this format. It never waits for its readers. What
+    /// is written is kept for those over HTTP, too.
     ///
     /// # Errors
     /// When the system has no thread to spare.
@@ -70,12 +71,17 @@ impl Reporter {
         level: LogLevel,
         format: LogFormat,
         to: &OutputLines,
+        #[cfg(feature = "http")] kept: aldis_http::log::LogLines,
     ) -> Result<Reporter, String> {
         // Where the program has a log of its own already, lines go there.
         let _ = tracing_subscriber::fmt()
             .with_max_level(level.0)
             .with_ansi(std::io::IsTerminal::is_terminal(&std::io::stderr()))
-            .event_format(lines::Lines::new(format))
+            .event_format(lines::Lines::new(
+                format,
+                #[cfg(feature = "http")]
+                kept,
+            ))
             .with_writer(to.clone())
             .try_init();
         let (sender, receiver) = bounded(EVENTS_MAX);

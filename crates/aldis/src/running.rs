@@ -69,7 +69,15 @@ pub(crate) fn start(
     let mut persisted = Persisted::of(&config)?;
     let config = persisted.settle(config).map_err(Refused::Usage)?;
     let format = config.log_format.unwrap_or_else(report::format_of_stderr);
-    let reporter = Reporter::start(config.log, format, &outlets.log)?;
+    #[cfg(feature = "http")]
+    let lines = aldis_http::log::LogLines::new();
+    let reporter = Reporter::start(
+        config.log,
+        format,
+        &outlets.log,
+        #[cfg(feature = "http")]
+        lines.clone(),
+    )?;
     let config = persisted.begin(config);
     let app_set = config.app_set().map_err(Refused::Usage)?;
     let secure = config.tls.secure().map_err(Refused::Usage)?;
@@ -98,6 +106,7 @@ pub(crate) fn start(
         &settings,
         &admin,
         Arc::clone(&guests),
+        lines,
         #[cfg(feature = "sandbox")]
         Arc::clone(&installed),
     )?;

@@ -12,6 +12,8 @@ pub mod health;
 pub mod hosts;
 pub mod inventory;
 pub mod links;
+pub mod log;
+pub mod me;
 pub mod names;
 mod page;
 pub mod paths;

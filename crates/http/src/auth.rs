@@ -52,6 +52,11 @@ pub(crate) struct Grant {
 }
 
 impl Grant {
+    /// The key; none where none was needed.
+    pub(crate) fn key(&self) -> Option<&AccessKey> {
+        self.key.as_ref()
+    }
+
     /// Waits until it is not valid any more: it expired, was taken away or is another now.
     pub(crate) async fn ends(&mut self) {
         while self.is_good() {

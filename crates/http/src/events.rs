@@ -4,31 +4,26 @@
 //!   workers ──try_send──▶ incoming ──▶ ring: the newest EVENTS_KEPT ──▶ each follower, from its own place
 //!   never wait  bounded    (pump)      numbered                          at its own pace
 //! ```
-//!
-//! A follower has a place and no queue. One that is slow, or was away, goes on from where it was,
-//! and is told how many events it missed where the ring has them no more. However many followers
-//! there are, they keep no event from being forgotten.
 
-mod follower;
 mod ring;
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aldis_control::controller_event::{ControllerEvent, EventSink};
 use axum::http::StatusCode;
 use tokio::sync::mpsc::{self, Receiver, Sender};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::api::events::Event;
 use crate::controller::Controller;
 use crate::limits::{EVENTS_MAX, FOLLOWERS_MAX};
+use crate::newest::Newest;
 use crate::problem::Problem;
 use crate::timestamp::Calendar;
 
-pub(crate) use follower::Follower;
-pub(crate) use ring::{EncodedEvent, RingCursor};
-use ring::{EventRing, Limits};
+pub(crate) use ring::EncodedEvent;
+use ring::Limits;
 
 /// The workers' end: takes controller events and never waits.
 #[derive(Debug)]
@@ -62,9 +57,7 @@ impl EventSink for EventSender {
 /// The newest events, and their followers.
 #[derive(Debug)]
 pub(crate) struct EventLog {
-    ring: Mutex<EventRing>,
-    /// The number of the newest event.
-    news: watch::Sender<u64>,
+    newest: Newest<EncodedEvent>,
     permits: Arc<Semaphore>,
 }
 
@@ -72,8 +65,7 @@ impl EventLog {
     /// None yet, of a controller that started then.
     pub(crate) fn new(calendar: &Calendar) -> EventLog {
         EventLog {
-            ring: Mutex::new(EventRing::new(calendar.run())),
-            news: watch::channel(0).0,
+            newest: Newest::new(calendar.run()),
             permits: Arc::new(Semaphore::new(FOLLOWERS_MAX)),
         }
     }
@@ -103,42 +95,7 @@ impl EventLog {
 
     /// It happened, then.
     pub(crate) fn push(&self, event: Event, at: &str) {
-        let number = self.ring().push(event, at);
-        self.news.send_replace(number);
-    }
-
-    /// How many there were.
-    pub(crate) fn count(&self) -> u64 {
-        *self.news.borrow()
-    }
-
-    /// At most `max` events behind a place, which goes on behind them; `at` is now.
-    pub(crate) fn read(
-        &self,
-        place: &mut RingCursor,
-        max: usize,
-        at: &str,
-    ) -> Vec<Arc<EncodedEvent>> {
-        self.ring().read(place, max, at)
-    }
-
-    /// The place behind the event that a follower saw last; `oldest` is before all that are kept,
-    /// and nothing behind them.
-    ///
-    /// # Errors
-    /// The id is none.
-    pub(crate) fn place(&self, last: Option<&str>) -> Result<RingCursor, Problem> {
-        let ring = self.ring();
-        match last {
-            None => Ok(ring.newest()),
-            Some("oldest") => Ok(ring.oldest()),
-            Some(id) => ring.behind(id).ok_or_else(|| {
-                let detail = format!(
-                    "{id:?} is no event's id; give that of the last event seen, or \"oldest\""
-                );
-                Problem::bad("bad-event-id", detail)
-            }),
-        }
+        self.newest.push(|id| EncodedEvent::new(id, event, at));
     }
 
     /// Adds an event of the server's own.
@@ -146,20 +103,16 @@ impl EventLog {
         self.push(Event::note(text), at);
     }
 
-    /// Is told when there is more.
-    pub(crate) fn news(&self) -> watch::Receiver<u64> {
-        self.news.subscribe()
+    /// Those that are kept.
+    pub(crate) fn newest(&self) -> &Newest<EncodedEvent> {
+        &self.newest
     }
 
-    /// A permit for one more follower.
+    /// A permit for one more follower, of events or of the log.
     pub(crate) fn permit(&self) -> Result<OwnedSemaphorePermit, Problem> {
         Arc::clone(&self.permits).try_acquire_owned().map_err(|_| {
-            let detail = format!("{FOLLOWERS_MAX} follow the events already; try again later");
+            let detail = format!("{FOLLOWERS_MAX} follow already; try again later");
             Problem::new(StatusCode::SERVICE_UNAVAILABLE, "too-many-followers", detail)
         })
-    }
-
-    fn ring(&self) -> MutexGuard<'_, EventRing> {
-        self.ring.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -20,7 +20,8 @@
 //!    all of them, for people in `docs`; `app_pages`, the pages that applications bring along;
 //! 7. `compat` — the interfaces of Ryu and Floodlight, for scripts that were written for those;
 //! 8. [`desired`] — the desired state: what an operator set and finds again;
-//! 9. [`events`] — the newest events, for their followers;
+//! 9. [`events`], [`log`] — the newest events and the newest lines of the log, for their followers;
+//!    both on `newest`, a ring;
 //! 10. [`snapshots`] — the lists of the network, whole, for applications in their sandbox;
 //! 11. `ui`, a feature — the web interface, built in `web/`.
 //!
@@ -42,8 +43,10 @@ pub mod events;
 pub mod extract;
 pub mod limits;
 mod linger;
+pub mod log;
 mod memory;
 mod metrics;
+mod newest;
 pub mod openapi;
 mod origin;
 pub mod problem;

@@ -97,6 +97,16 @@ pub const EVENTS_MAX: usize = 16_384;
 /// Events that are kept, the newest: two megabytes.
 pub const EVENTS_KEPT: usize = 4096;
 
+/// Bytes of the lines of the log that are kept, in the two forms in which each is held: some four
+/// thousand lines of usual length.
+pub const LOG_BYTES_MAX: usize = 2 * 1024 * 1024;
+
+/// Bytes of a line of the log that are kept: longer than any that a person reads to its end.
+pub const LINE_MAX: usize = 4096;
+
+/// What a line costs beside its text.
+pub const LINE_OVERHEAD: usize = 128;
+
 /// Events of one kind that are kept of one switch, or of all strangers together, within
 /// [`EVENTS_PER`].
 pub const EVENTS_OF_A_KIND: u32 = 100;
@@ -104,7 +114,7 @@ pub const EVENTS_OF_A_KIND: u32 = 100;
 /// See [`EVENTS_OF_A_KIND`].
 pub const EVENTS_PER: Duration = Duration::from_secs(10);
 
-/// Followers of events at once: half of [`CONNECTIONS_MAX`], so that there is room to ask for
+/// Followers of events and of the log at once: half of [`CONNECTIONS_MAX`], so that there is room to ask for
 /// something else.
 pub const FOLLOWERS_MAX: usize = 256;
 

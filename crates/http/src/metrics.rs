@@ -184,5 +184,5 @@ fn about(text: &mut MetricsText, shared: &Shared, switches: &[Seen]) {
         }
     }
     text.family("events_total", "Events that were told to those who follow");
-    text.sample("events_total", &[], ONE, shared.events.count());
+    text.sample("events_total", &[], ONE, shared.events.newest().count());
 }

@@ -22,6 +22,7 @@ use crate::desired::ConfigStore;
 use crate::events::EventLog;
 use crate::extract::BodyMax;
 use crate::limits::{APP_BODY_MAX, BODY_MAX, CHANGES_BODY_MAX, PACKAGE_MAX};
+use crate::log::LogLines;
 use crate::problem::{no_such_method, no_such_resource};
 use crate::timestamp::Calendar;
 use crate::{api, app_pages, auth, docs, etag, memory, metrics, openapi, origin, response_limits};
@@ -32,6 +33,7 @@ pub(crate) struct Shared {
     pub(crate) config_store: Arc<dyn ConfigStore>,
     pub(crate) calendar: Calendar,
     pub(crate) events: EventLog,
+    pub(crate) log: LogLines,
     /// Looks for changes of the network, for followers that speak Ryu's protocol.
     pub(crate) topology_watcher: TopologyWatcher,
     /// What scripts of Floodlight's keep on switches.
@@ -92,6 +94,9 @@ impl RouteTable {
             .get("/api/v1/events", api::events::follow)
             .get("/api/v1/events/recent", api::events::recent)
             .get("/api/v1/events/ws", api::events::socket)
+            .get("/api/v1/log", api::log::list)
+            .get("/api/v1/log/follow", api::log::follow)
+            .get("/api/v1/me", api::me::show)
             .get("/api/v1/hosts", api::hosts::list)
             .get("/api/v1/links", api::links::list)
             .get("/api/v1/paths", api::paths::show)

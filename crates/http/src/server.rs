@@ -37,6 +37,7 @@ use crate::desired::ConfigStore;
 use crate::events::{self, EventLog};
 use crate::limits::{ACCEPT_AGAIN, ANSWER_WITHIN, HEAD_MAX, HEAD_WITHIN, HEADERS_MAX, STOP_WITHIN};
 use crate::linger::{Lingering, Listened, RequestEnd};
+use crate::log::LogLines;
 use crate::routes::{RouteTable, Shared};
 use crate::timestamp::Calendar;
 use crate::write_timeout::WriteTimeout;
@@ -118,8 +119,8 @@ pub struct HttpServer {
 }
 
 impl HttpServer {
-    /// Serves what this controller does and what is kept for it, and what comes in from
-    /// [`events::channel`].
+    /// Serves what this controller does and what is kept for it, what comes in from
+    /// [`events::channel`], and the lines of its log.
     ///
     /// # Errors
     /// A machine without a thread or descriptors to spare.
@@ -128,6 +129,7 @@ impl HttpServer {
         controller: Arc<dyn Controller>,
         config_store: Arc<dyn ConfigStore>,
         incoming: events::EventReceiver,
+        log: LogLines,
         access: Access,
     ) -> io::Result<HttpServer> {
         let Listening { listener, address } = listening;
@@ -140,6 +142,7 @@ impl HttpServer {
             config_store,
             calendar,
             events,
+            log,
             topology_watcher: TopologyWatcher::default(),
             entries,
             stopping: stopping.clone(),

@@ -38,7 +38,8 @@ impl Calendar {
     }
 }
 
-fn rfc3339(since_1970: Duration) -> String {
+/// The date of a moment that is so long after 1970.
+pub(crate) fn rfc3339(since_1970: Duration) -> String {
     let (days, second) = (since_1970.as_secs() / DAY_S, since_1970.as_secs() % DAY_S);
     let (year, month, day) = civil(days);
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);

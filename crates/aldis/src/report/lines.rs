@@ -7,6 +7,10 @@
 
 use std::fmt::{self, Debug, Display, Write as _};
 
+#[cfg(feature = "http")]
+use aldis_http::api::log::LineLevel;
+#[cfg(feature = "http")]
+use aldis_http::log::LogLines;
 use serde::Serialize;
 use serde_json::{Map, Value};
 use tracing::field::{Field, Visit};
@@ -25,11 +29,19 @@ const MESSAGE: &str = "message";
 pub(super) struct Lines {
     format: LogFormat,
     text: Format,
+    /// Where each is kept for those that follow the log over HTTP.
+    #[cfg(feature = "http")]
+    kept: LogLines,
 }
 
 impl Lines {
-    pub(super) fn new(format: LogFormat) -> Lines {
-        Lines { format, text: tracing_subscriber::fmt::format().with_target(false) }
+    pub(super) fn new(format: LogFormat, #[cfg(feature = "http")] kept: LogLines) -> Lines {
+        Lines {
+            format,
+            text: tracing_subscriber::fmt::format().with_target(false),
+            #[cfg(feature = "http")]
+            kept,
+        }
     }
 }
 
@@ -44,20 +56,31 @@ where
         mut to: Writer<'_>,
         event: &Event<'_>,
     ) -> fmt::Result {
-        if self.format == LogFormat::Text {
-            return self.text.format_event(context, to, event);
-        }
         let mut said = EventLine::default();
         event.record(&mut said);
         let level = *event.metadata().level();
+        #[cfg(feature = "http")]
+        self.kept.push(kept_level(level), said.plain());
         match self.format {
+            LogFormat::Text => self.text.format_event(context, to, event),
             LogFormat::Json => {
                 let mut time = String::new();
                 SystemTime.format_time(&mut Writer::new(&mut time))?;
                 writeln!(to, "{}", said.json(level, &time)?)
             }
-            _ => writeln!(to, "{}", said.for_journald(level)),
+            LogFormat::Journald => writeln!(to, "{}", said.for_journald(level)),
         }
+    }
+}
+
+#[cfg(feature = "http")]
+fn kept_level(level: Level) -> LineLevel {
+    match level {
+        Level::ERROR => LineLevel::Error,
+        Level::WARN => LineLevel::Warn,
+        Level::INFO => LineLevel::Info,
+        Level::DEBUG => LineLevel::Debug,
+        Level::TRACE => LineLevel::Trace,
     }
 }
 
@@ -86,6 +109,15 @@ impl EventLine {
         serde_json::to_string(&line).map_err(|_| fmt::Error)
     }
 
+    /// The message, and the fields behind it.
+    fn plain(&self) -> String {
+        let mut text = self.message.clone();
+        for (name, value) in &self.fields {
+            let _ = write!(text, " {name}={value}");
+        }
+        text
+    }
+
     fn for_journald(&self, level: Level) -> String {
         let priority = match level {
             Level::ERROR => 3,
@@ -94,17 +126,11 @@ impl EventLine {
             Level::DEBUG | Level::TRACE => 7,
         };
         let mut line = format!("<{priority}>");
-        let mut add = |text: &str| {
-            for c in text.chars() {
-                match c.is_control() {
-                    true => line.extend(c.escape_default()),
-                    false => line.push(c),
-                }
+        for c in self.plain().chars() {
+            match c.is_control() {
+                true => line.extend(c.escape_default()),
+                false => line.push(c),
             }
-        };
-        add(&self.message);
-        for (name, value) in &self.fields {
-            add(&format!(" {name}={value}"));
         }
         line
     }
@@ -182,7 +208,11 @@ mod tests {
         let subscriber = tracing_subscriber::fmt()
             .with_max_level(Level::TRACE)
             .with_ansi(false)
-            .event_format(Lines::new(format))
+            .event_format(Lines::new(
+                format,
+                #[cfg(feature = "http")]
+                LogLines::new(),
+            ))
             .with_writer(move || to.clone())
             .finish();
         tracing::subscriber::with_default(subscriber, does);

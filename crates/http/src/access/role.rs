@@ -16,7 +16,9 @@ pub enum AccessRole {
 
 /// Below these, whatever is not read is for administrators; and what is read too where it is a
 /// secret.
-const OF_ADMINS: [(&str, bool); 6] = [
+const OF_ADMINS: [(&str, bool); 7] = [
+    // Lines quote the configuration and name files.
+    ("/api/v1/log", true),
     ("/api/v1/store", true),
     ("/api/v1/config", false),
     ("/api/v1/reload", false),
@@ -110,6 +112,10 @@ mod tests {
             ("post", "/api/v1/trace", AccessRole::Read),
             ("post", "/api/v1/tracer", AccessRole::Write),
             ("get", "/api/v1/store/export", AccessRole::Admin),
+            ("get", "/api/v1/log", AccessRole::Admin),
+            ("get", "/api/v1/log/follow", AccessRole::Admin),
+            ("get", "/api/v1/apps/{name}/log", AccessRole::Read),
+            ("get", "/api/v1/me", AccessRole::Read),
             ("post", "/api/v1/reload", AccessRole::Admin),
             ("get", "/api/v1/apps", AccessRole::Read),
             ("post", "/api/v1/apps/{name}/stop", AccessRole::Admin),

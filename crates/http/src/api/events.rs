@@ -1,20 +1,18 @@
 //! What happens, as it happens: as server-sent events, over a WebSocket, and the newest as a list.
 
-use std::convert::Infallible;
 use std::sync::Arc;
 
 use aldis_control::SwitchPort;
 use aldis_control::controller_event::{ControllerEvent, Found, HostNow, LinkNow};
 use aldis_control::session::Close;
 use aldis_wire::msg::PortChangeReason;
-use axum::body::{Body, Bytes};
+use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
-use axum::http::header::{CONNECTION, CONTENT_TYPE, HeaderMap};
-use axum::response::{IntoResponse, Response};
+use axum::http::header::HeaderMap;
+use axum::response::Response;
 use axum::{Extension, Json};
-use futures_util::stream::unfold;
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 #[cfg(test)]
@@ -24,9 +22,10 @@ use super::Page;
 use super::links::LinkEnd;
 use super::ports::Port;
 use crate::auth::{Caller, Revocation};
-use crate::events::{EncodedEvent, Follower};
+use crate::events::EncodedEvent;
 use crate::extract::Query;
 use crate::limits::{EVENTS_KEPT, HEARD_MAX, LEAVE_WITHIN};
+use crate::newest::{Follower, stream};
 use crate::problem::Problem;
 use crate::routes::Ctx;
 
@@ -295,9 +294,9 @@ fn end(SwitchPort { dpid, port }: SwitchPort) -> LinkEnd {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, into_params(parameter_in = Query))]
 pub(crate) struct After {
-    /// The id of the last event that was seen, or `oldest` for all that are kept; only new ones where it is absent. The
+    /// The id of the last one that was seen, or `oldest` for all that are kept; only new ones where it is absent. The
     /// header `Last-Event-ID`, which browsers send when they come back, goes before it
-    after: Option<String>,
+    pub(super) after: Option<String>,
 }
 
 /// What happens from now on, or from an event on, as server-sent events
@@ -315,31 +314,7 @@ pub(crate) async fn follow(
     headers: HeaderMap,
     Query(After { after }): Query<After>,
 ) -> Result<Response, Problem> {
-    let last = headers.get("last-event-id").and_then(|id| id.to_str().ok());
-    let follower = Follower::new(shared, caller.grant.clone(), last.or(after.as_deref()))?;
-    revocation.hold(caller.grant);
-    // Something comes at once, so that the follower knows that it follows.
-    let begin = Bytes::from_static(b"retry: 2000\n: aldis\n\n");
-    let stream = unfold((follower, Some(begin)), async |(mut follower, begin)| {
-        let bytes = match begin {
-            Some(begin) => begin,
-            None => as_stream(&follower.next().await?),
-        };
-        Some((Ok::<_, Infallible>(bytes), (follower, None)))
-    });
-    // Nothing else is asked for over a connection that is held.
-    let headers = [(CONTENT_TYPE, "text/event-stream"), (CONNECTION, "close")];
-    Ok((headers, Body::from_stream(stream)).into_response())
-}
-
-fn as_stream(events: &[Arc<EncodedEvent>]) -> Bytes {
-    let one = |kept: &Arc<EncodedEvent>| {
-        format!("id: {}\nevent: {}\ndata: {}\n\n", kept.id, kept.kind.name(), kept.json)
-    };
-    match events {
-        [] => Bytes::from_static(b": nothing new\n\n"),
-        _ => events.iter().map(one).collect::<String>().into(),
-    }
+    stream::<EncodedEvent>(shared, caller, &revocation, &headers, after.as_deref())
 }
 
 /// The same over a WebSocket: a text message of JSON for each event
@@ -366,7 +341,7 @@ pub(crate) fn no_socket(why: WebSocketUpgradeRejection) -> Problem {
 }
 
 /// Until either side ends it. What is said to us is read away.
-async fn speak(mut socket: WebSocket, mut follower: Follower) {
+async fn speak(mut socket: WebSocket, mut follower: Follower<EncodedEvent>) {
     loop {
         let sent = tokio::select! {
             events = follower.next() => match events {
@@ -424,8 +399,8 @@ pub(crate) async fn recent(
     State(shared): Ctx,
     Query(Recent { limit, cursor }): Query<Recent>,
 ) -> Result<Json<Page<Event>>, Problem> {
-    let mut place = shared.events.place(Some(cursor.as_deref().unwrap_or("oldest")))?;
-    let all = shared.events.read(&mut place, EVENTS_KEPT, &shared.date());
+    let mut place = shared.events.newest().place(Some(cursor.as_deref().unwrap_or("oldest")))?;
+    let all = shared.events.newest().read(&mut place, EVENTS_KEPT, &shared.date());
     let at = |(at, _): &(usize, Arc<EncodedEvent>)| at + 1;
     let numbered: Vec<_> = all.into_iter().enumerate().collect();
     let page = Page::cut(&numbered, limit, None, at, |(_, kept)| kept.event.clone())?;

@@ -396,8 +396,8 @@ pub(super) async fn clear(State(shared): Ctx, headers: HeaderMap, at: PathParts)
 /// Sends their entries to switches that join, until the end.
 pub(crate) async fn keep(shared: Arc<Shared>) {
     // Switches may have come before the first look, and entries are there from the start.
-    let first = shared.events.place(Some("oldest"));
-    let (mut news, Ok(mut place)) = (shared.events.news(), first) else {
+    let first = shared.events.newest().place(Some("oldest"));
+    let (mut news, Ok(mut place)) = (shared.events.newest().news(), first) else {
         return;
     };
     news.mark_changed();
@@ -408,7 +408,7 @@ pub(crate) async fn keep(shared: Arc<Shared>) {
             () = crate::server::told(&mut stopping) => return,
         }
         loop {
-            let read = shared.events.read(&mut place, EVENTS_AT_ONCE, "");
+            let read = shared.events.newest().read(&mut place, EVENTS_AT_ONCE, "");
             if read.is_empty() {
                 break;
             }

@@ -1,27 +1,29 @@
-//! A follower of events, whatever way they are sent.
+//! A follower of events, or of the log, whatever way they are sent.
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, watch};
 use tokio::time::sleep;
 
-use super::{EncodedEvent, RingCursor};
+use super::{RingCursor, RingItem};
 use crate::auth::Grant;
 use crate::limits::{EVENTS_AT_ONCE, HEARTBEAT};
 use crate::problem::Problem;
 use crate::routes::Shared;
 
-pub(crate) struct Follower {
+pub(crate) struct Follower<T> {
     shared: Arc<Shared>,
     place: RingCursor,
     news: watch::Receiver<u64>,
     stopping: watch::Receiver<bool>,
     grant: Grant,
     _permit: OwnedSemaphorePermit,
+    items: PhantomData<fn() -> T>,
 }
 
-impl Follower {
-    /// From behind this event on.
+impl<T: RingItem> Follower<T> {
+    /// From behind this item on.
     ///
     /// # Errors
     /// The id is none, or too many follow already.
@@ -29,31 +31,32 @@ impl Follower {
         shared: Arc<Shared>,
         grant: Grant,
         last: Option<&str>,
-    ) -> Result<Follower, Problem> {
-        let events = &shared.events;
+    ) -> Result<Follower<T>, Problem> {
+        let all = T::all(&shared);
         Ok(Follower {
-            place: events.place(last)?,
-            news: events.news(),
+            place: all.place(last)?,
+            news: all.news(),
             stopping: shared.stopping.clone(),
             grant,
-            _permit: events.permit()?,
+            _permit: shared.events.permit()?,
             shared,
+            items: PhantomData,
         })
     }
 
     /// What comes of telling it something, unless its key ends first.
-    pub(crate) async fn while_good<T>(&mut self, tells: impl Future<Output = T>) -> Option<T> {
+    pub(crate) async fn while_good<D>(&mut self, tells: impl Future<Output = D>) -> Option<D> {
         self.grant.while_good(tells).await
     }
 
-    /// The next events, as soon as there are any; none where nothing happened for a while, and the
+    /// The next items, as soon as there are any; none where nothing happened for a while, and the
     /// end with the controller, or with the follower's key.
-    pub(crate) async fn next(&mut self) -> Option<Vec<Arc<EncodedEvent>>> {
+    pub(crate) async fn next(&mut self) -> Option<Vec<Arc<T>>> {
         // Where something always happens, the loop never waits below.
         while self.grant.is_good() {
             self.news.mark_unchanged();
-            let read =
-                self.shared.events.read(&mut self.place, EVENTS_AT_ONCE, &self.shared.date());
+            let date = self.shared.date();
+            let read = T::all(&self.shared).read(&mut self.place, EVENTS_AT_ONCE, &date);
             if !read.is_empty() {
                 return Some(read);
             }
