@@ -5,11 +5,13 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { appPage, appPageConfined, appPageKeys } from './app-page.mjs';
+import { keys, revoked } from './keys.mjs';
+import { log } from './log-page.mjs';
 import { ratesPage } from './rates-page.mjs';
 import { aldis, atEnd, axe, controller, folder, network, page, PATIENCE_MS, proxy, run, until } from './world.mjs';
 
 const DRAWS = '--apps static-flows,topology,hosts,arp-proxy,nd-proxy,routing,route-flow,spanning'.split(' ');
-const PLACES = ['topology', 'switches', 'hosts', 'performance', 'apps', 'static-flows', 'acl', 'events', 'settings'];
+const PLACES = ['topology', 'switches', 'hosts', 'performance', 'apps', 'static-flows', 'acl', 'events', 'log', 'settings'];
 /** A link that is cut is drawn so within this time. */
 const CUT_MS = 1000;
 /** In a name, this runs where a page takes text for markup. */
@@ -164,7 +166,7 @@ async function hostile() {
   const seen = await page();
   // What a switch, an old controller or a proxy could say of itself, in every place of an answer.
   await seen.route('**/api/v1/**', async (route) => {
-    if (/events|openapi/.test(route.request().url()) || route.request().method() !== 'GET') return route.continue();
+    if (/events|follow|openapi/.test(route.request().url()) || route.request().method() !== 'GET') return route.continue();
     const answer = await route.fetch();
     const text = await answer.text();
     const spoilt = text.replace(/"(s\d-eth\d|0x0|up|1\.3|output:\d|127\.0\.0\.1:\d+|fixed|hosts|parallel)"/g, () => JSON.stringify(HOSTILE));
@@ -214,37 +216,6 @@ async function restart() {
   await controller(DRAWS, first.ports);
   await seen.locator('.offline').waitFor({ state: 'detached', timeout: 2 * PATIENCE_MS });
   await seen.locator('.shape', { hasText: 'ring' }).waitFor({ timeout: 2 * PATIENCE_MS });
-  await withoutFaults(seen);
-}
-
-async function keys() {
-  const file = join(folder(), 'access.toml');
-  const token = (role) => run(['http', 'token', role, '--role', role, '--to', file]).match(/(\w+\.[\w-]+)\s*$/m)[1];
-  const [reader, writer] = [token('read'), token('write')];
-  const made = await controller(['--http-access', file]);
-  const seen = await page();
-  await seen.goto(made.url);
-  const enter = async (key) => {
-    await seen.locator('.login input').fill(key);
-    await seen.getByRole('button', { name: 'Log in' }).click();
-  };
-  await see(seen, 'Log in to this controller');
-  await enter('read.wrong');
-  await see(seen, 'no such token or password is known');
-  await enter(reader);
-  await see(seen, 'No switch is connected yet');
-  await seen.goto(`${made.url}#/static-flows`);
-  await seen.getByRole('button', { name: 'Keep a flow' }).click();
-  await seen.getByLabel('Name').fill('mine');
-  await seen.getByRole('button', { name: 'Keep it' }).click();
-  await see(seen, 'this needs the role write');
-  await seen.keyboard.press('Escape');
-  await seen.getByRole('button', { name: 'Log out' }).click();
-  await enter(writer);
-  await seen.getByRole('button', { name: 'Keep a flow' }).click();
-  await seen.getByLabel('Name').fill('mine');
-  await seen.getByRole('button', { name: 'Keep it' }).click();
-  await see(seen, '“mine” is kept');
   await withoutFaults(seen);
 }
 
@@ -361,6 +332,8 @@ export const SCENARIOS = [
   ['the key of the person before the screen decides what the page of an application may do', appPageKeys],
   ['the page of the rate monitor draws what ports carry', ratesPage],
   ['a key is asked for, and its role decides', keys],
+  ['a key that is taken away is asked for again, and nothing that was typed is lost', revoked],
+  ['the log is followed, by level and by text, and what stands in it is text', log],
   ['the page works behind a proxy with a prefix', behindProxy],
   ['ten thousand flows scroll', largeTable],
   ['an answer that fails or breaks is said and recovered from', broken],

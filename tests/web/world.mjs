@@ -66,14 +66,14 @@ async function start(args, patterns) {
     child.stdout.on('data', look);
     child.stderr.on('data', look);
   });
-  return { found: patterns.length === 0 ? [] : await found, stop, said: () => said };
+  return { found: patterns.length === 0 ? [] : await found, stop, said: () => said, pid: child.pid, signal: (name) => child.kill(name) };
 }
 
 /** A controller on free ports of this machine, or on those of one before. */
 export async function controller(more = [], ports = { http: 0, openflow: 0 }) {
   const on = ['--listen', `127.0.0.1:${ports.openflow}`, '--http', `127.0.0.1:${ports.http}`];
   const patterns = [/switches on 127\.0\.0\.1:(\d+)/, /HTTP on https?:\/\/127\.0\.0\.1:(\d+)/];
-  const { found, stop } = await start(['run', ...on, ...more], patterns);
+  const { found, stop, pid, signal } = await start(['run', ...on, ...more], patterns);
   const [openflow, http] = found.map(Number);
   const url = `http://127.0.0.1:${http}/`;
   const ask = async (path, method = 'GET', body) => {
@@ -83,7 +83,7 @@ export async function controller(more = [], ports = { http: 0, openflow: 0 }) {
     if (!answer.ok) throw new Error(`${method} ${path}: ${text}`);
     return text === '' ? null : JSON.parse(text);
   };
-  return { url, ports: { http, openflow }, stop, ask };
+  return { url, ports: { http, openflow }, stop, ask, pid, signal };
 }
 
 /** An emulated network, once its switches are connected. */

@@ -21,6 +21,7 @@ import { AppPage } from './pages/app-page';
 import { StaticFlows } from './pages/static-flows';
 import { Acl } from './pages/acl';
 import { Events } from './pages/events';
+import { Log } from './pages/log';
 import { Settings } from './pages/settings';
 
 function View() {
@@ -42,6 +43,8 @@ function View() {
       return <Acl />;
     case 'events':
       return <Events />;
+    case 'log':
+      return <Log />;
     case 'settings':
       return <Settings />;
     default:

@@ -27,6 +27,10 @@ export const needsKey = new Cell<string | null>(null);
 /** The name of the key in use, if one is. */
 export const keyName = new Cell<string | null>(nameOf(storedKey()));
 
+/** Whether the key in use was good for something. */
+let wasGood = false;
+const TAKEN_AWAY = 'Your key is not known any more: it was taken away, or is another now. What you typed is still there.';
+
 export function url(path: string): string {
   return new URL(path, document.baseURI.split('#')[0]).toString();
 }
@@ -64,6 +68,7 @@ export function logIn(key: { token: string } | { user: string; password: string 
   } catch {
     // A browser that keeps nothing: the next request asks again.
   }
+  wasGood = false;
   keyName.set(nameOf(header));
   needsKey.set(null);
 }
@@ -106,16 +111,24 @@ export async function ask<T>(path: string, { method = 'GET', body, headers: more
 export async function request(path: string, { method = 'GET', body, headers: more }: Ask): Promise<Response> {
   for (let tried = 0; ; tried += 1) {
     const response = await send(path, method, body, more);
-    if (response.ok) return response;
+    if (response.ok) {
+      wasGood = keyName.value !== null;
+      return response;
+    }
     const later = Number(response.headers.get('Retry-After'));
     if (method === 'GET' && later > 0 && later <= 5 && tried < AGAIN_MAX) {
       await sleep(later * 1000);
       continue;
     }
-    const problem = await problemOf(response);
-    if (response.status === 401) needsKey.set(problem.message);
-    throw problem;
+    return refused(response);
   }
+}
+
+/** Throws what the controller said; where the key is not good any more, another one is asked for. */
+export async function refused(response: Response): Promise<never> {
+  const problem = await problemOf(response);
+  if (response.status === 401) needsKey.set(problem.kind === 'wrong-key' && wasGood ? TAKEN_AWAY : problem.message);
+  throw problem;
 }
 
 async function send(path: string, method: string, body: unknown, more?: Record<string, string>) {

@@ -1,6 +1,6 @@
-// What happens, as the controller tells it: one stream of events, followed again by itself.
+// What happens, as the controller tells it: streams that are followed again by themselves.
 
-import { headers, keyName, needsKey, sentence, url } from './api';
+import { headers, keyName, needsKey, refused, sentence, url } from './api';
 import { Cell } from './cell';
 import type { LiveEvent } from './types';
 
@@ -34,7 +34,6 @@ export function onEvents(taker: Taker): () => void {
 
 let waiting: LiveEvent[] = [];
 let scheduled = false;
-let lastId = '';
 
 function take(event: LiveEvent): void {
   waiting.push(event);
@@ -55,17 +54,32 @@ function flush(): void {
 }
 
 /** Follows for as long as the page is there. */
-export async function follow(): Promise<never> {
-  for (let wait = WAIT_MIN_MS; ; ) {
+export const follow = (): Promise<void> => followStream<LiveEvent>('api/v1/events', new AbortController().signal, take, note);
+
+function note(now: Connection, why: string): void {
+  if (why !== '') lostWhy.set(why);
+  connection.set(now);
+}
+
+/** Takes what a stream of the controller sends, the kept ones first, and follows it again by itself, until it is aborted. */
+export async function followStream<T>(
+  path: string,
+  signal: AbortSignal,
+  onItem: (item: T) => void,
+  onState: (now: Connection, why: string) => void,
+): Promise<void> {
+  const place = { last: '' };
+  for (let wait = WAIT_MIN_MS; !signal.aborted; ) {
     if (needsKey.value !== null) await until(() => needsKey.value === null);
     const began = performance.now();
+    let why = 'The controller ended the stream.';
     try {
-      await stream();
-      lostWhy.set('The controller ended the stream of events.');
+      await stream(path, place, signal, onItem, onState);
     } catch (error) {
-      lostWhy.set(sentence(error));
+      why = sentence(error);
     }
-    connection.set('lost');
+    if (signal.aborted) return;
+    onState('lost', why);
     // A stream that lasted was a good one.
     wait = performance.now() - began > 10_000 ? WAIT_MIN_MS : Math.min(wait * 1.7, WAIT_MAX_MS);
     await new Promise((done) => setTimeout(done, wait * (0.7 + 0.6 * Math.random())));
@@ -83,48 +97,53 @@ function until(is: () => boolean): Promise<void> {
   });
 }
 
-async function stream(): Promise<void> {
+async function stream<T>(
+  path: string,
+  place: { last: string },
+  signal: AbortSignal,
+  onItem: (item: T) => void,
+  onState: (now: Connection, why: string) => void,
+): Promise<void> {
   const ends = new AbortController();
-  const changedKey = keyName.follow(() => ends.abort());
-  const after: Record<string, string> = lastId === '' ? {} : { 'Last-Event-ID': lastId };
-  const path = lastId === '' ? 'api/v1/events?after=oldest' : 'api/v1/events';
-  let silence = setTimeout(() => ends.abort(), SILENCE_MS);
+  const end = () => ends.abort();
+  const changedKey = keyName.follow(end);
+  signal.addEventListener('abort', end);
+  const after: Record<string, string> = place.last === '' ? {} : { 'Last-Event-ID': place.last };
+  let silence = setTimeout(end, SILENCE_MS);
   try {
-    const response = await fetch(url(path), {
+    const response = await fetch(url(place.last === '' ? `${path}?after=oldest` : path), {
       headers: headers({ ...after, Accept: 'text/event-stream' }),
       credentials: 'omit',
       cache: 'no-store',
       signal: ends.signal,
     });
-    if (response.status === 401) {
-      const said = (await response.json().catch(() => ({}))) as { detail?: string };
-      needsKey.set(said.detail ?? 'The controller needs a key.');
-    }
-    if (!response.ok || response.body === null) throw new Error(`The events were refused (${response.status}).`);
-    connection.set('live');
-    const parser = new Parser(take, (id) => (lastId = id));
+    if (!response.ok) await refused(response);
+    if (response.body === null) throw new Error('The controller sent nothing.');
+    onState('live', '');
+    const parser = new Parser<T>(onItem, (id) => (place.last = id));
     const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return;
       clearTimeout(silence);
-      silence = setTimeout(() => ends.abort(), SILENCE_MS);
+      silence = setTimeout(end, SILENCE_MS);
       parser.feed(value);
     }
   } finally {
     clearTimeout(silence);
     changedKey();
+    signal.removeEventListener('abort', end);
     ends.abort();
   }
 }
 
 /** Server-sent events out of the pieces in which they come. */
-export class Parser {
+export class Parser<T> {
   private rest = '';
   private data = '';
 
   constructor(
-    private readonly onEvent: (event: LiveEvent) => void,
+    private readonly onItem: (item: T) => void,
     private readonly onId: (id: string) => void,
   ) {}
 
@@ -146,9 +165,9 @@ export class Parser {
       this.data = '';
       if (text === '') return;
       try {
-        this.onEvent(JSON.parse(text) as LiveEvent);
+        this.onItem(JSON.parse(text) as T);
       } catch {
-        // An event that another version of the controller sends: passed over.
+        // One that another version of the controller sends: passed over.
       }
     }
   }

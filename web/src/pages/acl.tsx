@@ -24,7 +24,7 @@ export function Acl(): JSX.Element {
     <Panel
       title="The first rule that fits a packet counts"
       aside={
-        <Button icon="plus" kind="main" onClick={() => setOpen('new')}>
+        <Button icon="plus" kind="main" needs="write" onClick={() => setOpen('new')}>
           Add a rule
         </Button>
       }
@@ -155,11 +155,11 @@ function Editor({ rule, others, onClose, onDone }: EditorProps): JSX.Element {
         )}
         {isFixed ? <p class="hint">The configuration says this rule, and it is changed there alone.</p> : null}
         <div class="row">
-          <Button type="submit" kind="main" disabled={isFixed}>
+          <Button type="submit" kind="main" needs="write" disabled={isFixed}>
             {rule === null ? 'Add' : 'Change'}
           </Button>
           {rule === null || isFixed ? null : (
-            <Button kind="danger" onClick={() => void attempt(() => ask(pathOf(rule.name), { method: 'DELETE' }), `“${rule.name}” counts no more.`)}>
+            <Button kind="danger" needs="write" onClick={() => void attempt(() => ask(pathOf(rule.name), { method: 'DELETE' }), `“${rule.name}” counts no more.`)}>
               Remove
             </Button>
           )}

@@ -3,6 +3,7 @@
 import type { JSX } from 'preact';
 import { useRef, useState } from 'preact/hooks';
 import { ask, sentence } from '../core/api';
+import { useLacks } from '../core/me';
 import { byPath, useResource } from '../core/poll';
 import { href } from '../core/router';
 import type { App, Apps } from '../core/types';
@@ -38,11 +39,11 @@ export function AppActions({ app, onDone }: { app: App; onDone: () => void }): J
   return (
     <footer class="actions">
       {runs ? (
-        <Button disabled={busy} onClick={() => void act(tell('stop'), `${app.name} is stopped: no worker calls it any more.`)}>
+        <Button needs="admin" disabled={busy} onClick={() => void act(tell('stop'), `${app.name} is stopped: no worker calls it any more.`)}>
           Stop
         </Button>
       ) : (
-        <Button kind="main" disabled={busy} onClick={() => void act(tell('start'), `${app.name} runs on every worker.`)}>
+        <Button kind="main" needs="admin" disabled={busy} onClick={() => void act(tell('start'), `${app.name} runs on every worker.`)}>
           Start
         </Button>
       )}
@@ -60,7 +61,7 @@ export function AppActions({ app, onDone }: { app: App; onDone: () => void }): J
             Replace
           </FileButton>
           <Button onClick={() => setOpen('log')}>Log</Button>
-          <Button kind="danger" disabled={busy} onClick={() => setOpen('remove')}>
+          <Button kind="danger" needs="admin" disabled={busy} onClick={() => setOpen('remove')}>
             Remove
           </Button>
         </>
@@ -91,7 +92,7 @@ function FileButton(props: { children: string; disabled?: boolean; onFile: (file
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
-      <Button disabled={props.disabled} onClick={() => input.current?.click()}>
+      <Button needs="admin" disabled={props.disabled} onClick={() => input.current?.click()}>
         {props.children}
       </Button>
       <input
@@ -114,6 +115,7 @@ function FileButton(props: { children: string; disabled?: boolean; onFile: (file
 export function Install({ onDone }: { onDone: () => void }): JSX.Element {
   const [over, setOver] = useState(false);
   const [busy, setBusy] = useState<string | null>(null);
+  const lacks = useLacks('admin');
   const install = async (file: File) => {
     setBusy(file.name);
     await attempt(() => ask('api/v1/apps', { method: 'POST', body: file }), `${file.name} is installed, and runs.`, onDone);
@@ -131,7 +133,8 @@ export function Install({ onDone }: { onDone: () => void }): JSX.Element {
         event.preventDefault();
         setOver(false);
         const file = event.dataTransfer?.files[0];
-        if (file !== undefined) void install(file);
+        if (lacks !== null) say('warn', lacks);
+        else if (file !== undefined) void install(file);
       }}
     >
       <span role="status">

@@ -136,7 +136,7 @@ function Pipelines({ data, chosen, onDone }: PipelinesProps): JSX.Element {
                 </li>
               ))}
             </ol>
-            <Button kind="ghost" icon="edit" label={`Change the order for ${one.on}`} onClick={() => setChanged(one.on)} />
+            <Button kind="ghost" icon="edit" needs="admin" label={`Change the order for ${one.on}`} onClick={() => setChanged(one.on)} />
           </div>
         ))}
       </div>

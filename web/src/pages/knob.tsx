@@ -3,6 +3,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { ask, sentence } from '../core/api';
+import { useLacks } from '../core/me';
 import { byPath } from '../core/poll';
 import type { Design } from '../core/types';
 import { Button, Chip, say } from '../ui/kit';
@@ -12,6 +13,7 @@ const LIVE = ['ibt', 'bdu-us', 'prt'];
 
 export function Knob({ name, value }: { name: string; value: string }): JSX.Element {
   const [own, setOwn] = useState<string | null>(null);
+  const lacks = useLacks('write');
   if (!LIVE.includes(name)) return <Chip tone="info">{value}</Chip>;
   const save = async (event: Event) => {
     event.preventDefault();
@@ -33,6 +35,8 @@ export function Knob({ name, value }: { name: string; value: string }): JSX.Elem
         size={6}
         value={own ?? value}
         aria-label={name}
+        disabled={lacks !== null}
+        title={lacks ?? undefined}
         onInput={(event) => setOwn(event.currentTarget.value)}
       />
       {own === null || own.trim() === value ? null : (

@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { ask, sentence } from '../core/api';
 import { useCell } from '../core/cell';
+import { useLacks } from '../core/me';
 import { switches } from '../core/network';
 import { byPath, useResource } from '../core/poll';
 import { href } from '../core/router';
@@ -161,7 +162,7 @@ function Fairness({ weighs }: { weighs: boolean }): JSX.Element {
         sort="name"
         tools={
           rules.data?.source === 'http' ? (
-            <Button onClick={() => void resetWeights()} label="The weights of the configuration count again">
+            <Button needs="write" onClick={() => void resetWeights()} label="The weights of the configuration count again">
               Reset weights
             </Button>
           ) : null
@@ -213,6 +214,7 @@ function fairColumns(most: number): readonly Column<FairRow>[] {
 
 function Weight({ row }: { row: FairRow }): JSX.Element {
   const [own, setOwn] = useState<number | null>(null);
+  const lacks = useLacks('write');
   const save = async (value: number) => {
     try {
       await setWeight([row.dpid], value);
@@ -231,6 +233,8 @@ function Weight({ row }: { row: FairRow }): JSX.Element {
         max="16"
         value={Math.min(16, own ?? row.weight)}
         aria-label={`Weight of ${row.name}`}
+        disabled={lacks !== null}
+        title={lacks ?? undefined}
         onInput={(event) => setOwn(event.currentTarget.valueAsNumber)}
         onChange={(event) => void save(event.currentTarget.valueAsNumber)}
       />

@@ -145,7 +145,7 @@ function Reload(): JSX.Element {
   return (
     <Panel title="Configuration">
       <p class="hint">Reads the configuration file again and applies what is different, as the signal HUP does.</p>
-      <Button onClick={() => void reload()}>Read it again</Button>
+      <Button needs="admin" onClick={() => void reload()}>Read it again</Button>
       {error === null ? null : (
         <p class="trouble" role="alert">
           {error}

@@ -69,7 +69,7 @@ export function StaticFlows(): JSX.Element {
         rowKey={(row) => row.name}
         sort="name"
         tools={
-          <Button icon="plus" kind="main" onClick={() => setOpen('new')}>
+          <Button icon="plus" kind="main" needs="write" onClick={() => setOpen('new')}>
             Keep a flow
           </Button>
         }
@@ -136,11 +136,11 @@ function Editor({ flow, onClose, onDone }: EditorProps): JSX.Element {
         )}
         {isFixed ? <p class="hint">The configuration says this flow, and it is changed there alone.</p> : null}
         <div class="row">
-          <Button type="submit" kind="main" disabled={isFixed}>
+          <Button type="submit" kind="main" needs="write" disabled={isFixed}>
             {flow === null ? 'Keep it' : 'Change it'}
           </Button>
           {flow === null || isFixed ? null : (
-            <Button kind="danger" onClick={() => void attempt(() => ask(pathOf(flow.name), { method: 'DELETE' }), `“${flow.name}” is kept no more.`)}>
+            <Button kind="danger" needs="write" onClick={() => void attempt(() => ask(pathOf(flow.name), { method: 'DELETE' }), `“${flow.name}” is kept no more.`)}>
               Keep it no more
             </Button>
           )}

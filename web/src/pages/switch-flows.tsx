@@ -71,8 +71,8 @@ function columns(act: (kind: 'edit' | 'remove', flow: Flow) => void): readonly C
       value: () => '',
       cell: (row) => (
         <span class="acts">
-          <Button icon="edit" kind="ghost" label="Change what this flow does" onClick={() => act('edit', row)} />
-          <Button icon="trash" kind="ghost" label="Remove this flow" onClick={() => act('remove', row)} />
+          <Button icon="edit" kind="ghost" needs="write" label="Change what this flow does" onClick={() => act('edit', row)} />
+          <Button icon="trash" kind="ghost" needs="write" label="Remove this flow" onClick={() => act('remove', row)} />
         </span>
       ),
       width: '5.5rem',
@@ -97,7 +97,7 @@ export function Flows({ dpid, version }: { dpid: string; version: string }): JSX
         rowKey={flowKey}
         sort="-priority"
         tools={
-          <Button icon="plus" kind="main" onClick={() => setEditing('new')}>
+          <Button icon="plus" kind="main" needs="write" onClick={() => setEditing('new')}>
             Add a flow
           </Button>
         }

@@ -74,7 +74,7 @@ function Head({ one }: { one: Switch }): JSX.Element {
       <code>{dpidWords(one.dpid)}</code>
       {one.state === 'up' ? <Chip tone="ok">up</Chip> : <Chip tone="bad">does not read what it is sent</Chip>}
       <div class="space" />
-      <Button icon="edit" onClick={() => setNaming(true)}>
+      <Button icon="edit" needs="write" onClick={() => setNaming(true)}>
         Name
       </Button>
       <a class="button plain" href={href('topology', '', '', { at: one.dpid })}>
@@ -191,7 +191,7 @@ function WeightPanel({ one }: { one: Switch }): JSX.Element {
           value={shown}
           onInput={(event) => setOwn(Math.min(1000, Math.max(1, event.currentTarget.valueAsNumber || 1)))}
         />
-        <Button kind="main" disabled={weight === null || weight === one.weight} onClick={() => void save()}>
+        <Button kind="main" needs="write" disabled={weight === null || weight === one.weight} onClick={() => void save()}>
           Set
         </Button>
       </div>

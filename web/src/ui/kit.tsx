@@ -4,6 +4,7 @@ import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Problem } from '../core/api';
 import { Cell, useCell } from '../core/cell';
+import { useLacks, type Role } from '../core/me';
 import { Icon, type IconName } from './icons';
 
 export interface ButtonProps {
@@ -15,17 +16,25 @@ export interface ButtonProps {
   pressed?: boolean;
   disabled?: boolean;
   type?: 'button' | 'submit';
+  /** Without this role it says why it does nothing. */
+  needs?: Role;
 }
 
-export function Button({ onClick, children, icon, label, kind = 'plain', pressed, disabled, type = 'button' }: ButtonProps) {
+export function Button({ onClick, children, icon, label, kind = 'plain', pressed, disabled, type = 'button', needs }: ButtonProps) {
+  const lacks = useLacks(needs);
+  const refuse = (event: Event) => {
+    event.preventDefault();
+    say('warn', lacks!);
+  };
   return (
     <button
       type={type}
-      class={`button ${kind} ${children === undefined ? 'square' : ''}`}
-      onClick={onClick}
-      title={label}
+      class={`button ${kind} ${children === undefined ? 'square' : ''} ${lacks === null ? '' : 'lacks'}`}
+      onClick={lacks === null ? onClick : refuse}
+      title={lacks ?? label}
       aria-label={label}
       aria-pressed={pressed}
+      aria-disabled={lacks === null ? undefined : true}
       disabled={disabled}
     >
       {icon === undefined ? null : <Icon name={icon} size={16} />}

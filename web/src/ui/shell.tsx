@@ -1,10 +1,11 @@
 // What is around every page: where one is, what the network does now, search, help and log-in.
 
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { keyName, logIn, logOut, needsKey } from '../core/api';
 import { Cell, useCell } from '../core/cell';
 import { connection, eventCount, lostWhy } from '../core/live';
+import { me } from '../core/me';
 import { health, hosts, links, rates, switches } from '../core/network';
 import { byPath, useResource } from '../core/poll';
 import { go, href, place } from '../core/router';
@@ -23,6 +24,7 @@ export const PAGES: readonly (readonly [string, string, IconName])[] = [
   ['static-flows', 'Static flows', 'flows'],
   ['acl', 'Rules', 'acl'],
   ['events', 'Events', 'events'],
+  ['log', 'Log', 'log'],
   ['settings', 'Settings', 'settings'],
 ];
 
@@ -95,6 +97,7 @@ function Top(): JSX.Element {
   const { page } = useCell(place);
   const title = PAGES.find(([key]) => key === page)?.[1] ?? 'Not found';
   const key = useCell(keyName);
+  const role = useResource(me).data?.role;
   return (
     <header class="top">
       <h1>{title}</h1>
@@ -107,7 +110,10 @@ function Top(): JSX.Element {
       <div class="top-tools">
         {key === null ? null : (
           <Button icon="user" kind="ghost" label={`Log out ${key}`} onClick={logOut}>
-            <span class="wide-only">{key}</span>
+            <span class="wide-only">
+              {key}
+              {role === undefined ? '' : ` · ${role}`}
+            </span>
           </Button>
         )}
         <Button icon={useCell(isDark) ? 'sun' : 'moon'} kind="ghost" label="Dark or light (t)" onClick={toggle} />
@@ -188,12 +194,18 @@ function LogIn(): JSX.Element {
   const [token, setToken] = useState('');
   const [user, setUser] = useState('');
   const [password, setPassword] = useState('');
+  const ref = useRef<HTMLDialogElement>(null);
+  // Above whatever dialog is open: what was typed there stays.
+  useEffect(() => {
+    ref.current?.showModal();
+    return () => ref.current?.close();
+  }, []);
   const enter = (event: Event) => {
     event.preventDefault();
     logIn(kind === 'token' ? { token } : { user, password });
   };
   return (
-    <div class="login" role="dialog" aria-modal="true" aria-label="Log in">
+    <dialog ref={ref} class="login" aria-label="Log in" onCancel={(event) => event.preventDefault()}>
       <form onSubmit={enter}>
         <Lamp size={44} />
         <h2>Log in to this controller</h2>
@@ -225,7 +237,7 @@ function LogIn(): JSX.Element {
         </Button>
         <p class="hint">The key stays in this tab and is gone with it.</p>
       </form>
-    </div>
+    </dialog>
   );
 }
 
@@ -233,7 +245,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['/', 'Search'],
   ['?', 'This help'],
   ['t', 'Dark or light'],
-  ['g then a letter', 'Go to a page: t topology, s switches, h hosts, p performance, a applications, f static flows, r rules, e events'],
+  ['g then a letter', 'Go to a page: t topology, s switches, h hosts, p performance, a applications, f static flows, r rules, e events, l log'],
   ['Esc', 'Close; on the topology: let go of what is chosen'],
   ['+ − 0', 'On the topology: nearer, farther, all of it'],
   ['arrows', 'On the topology: move'],
@@ -261,7 +273,7 @@ function Help(): JSX.Element {
   );
 }
 
-const GO: Record<string, string> = { t: 'topology', s: 'switches', h: 'hosts', p: 'performance', a: 'apps', f: 'static-flows', r: 'acl', e: 'events' };
+const GO: Record<string, string> = { t: 'topology', s: 'switches', h: 'hosts', p: 'performance', a: 'apps', f: 'static-flows', r: 'acl', e: 'events', l: 'log' };
 
 const isTyping = (target: EventTarget | null) =>
   target instanceof HTMLElement && (target.isContentEditable || /^(input|textarea|select)$/i.test(target.tagName));
