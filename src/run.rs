@@ -22,10 +22,10 @@ Knobs (--set, or [knobs] in the file); \"aldis designs\" says what each design h
   max-read-bytes=N      batching=per-read|fixed|adaptive   write=batched|immediate
   ibt=REQUESTS          bdu-us=MICROSECONDS                prt=REQUESTS|none
   io-threads=N          period-ms=MILLISECONDS
-  core-binding, request-binding, output-batching=true|false
+  core-binding, request-binding, output-batching, shed=true|false
 
 Signals:
-  HUP         read the --config file again; ibt, bdu-us, prt, stats, weights, rules and static flows count at once
+  HUP         read the --config file again; ibt, bdu-us, prt, shed, stats, weights, rules and static flows count at once
   USR1        write the counters as JSON: to the --stats file, or a line to standard output
   INT, TERM   stop; the second time at once
 

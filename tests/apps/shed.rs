@@ -123,6 +123,10 @@ struct Outcome {
 }
 
 fn play(ports: &[u16]) -> Outcome {
+    played(ports, Knobs::default())
+}
+
+fn played(ports: &[u16], knobs: Knobs) -> Outcome {
     let (done, portion_done) = sync_channel(1);
     let (word, go_on) = sync_channel(1);
     let (seen, go_on) = (Arc::new(Mutex::new(Seen::default())), Arc::new(Mutex::new(go_on)));
@@ -132,7 +136,7 @@ fn play(ports: &[u16]) -> Outcome {
         workers: 1,
         design: Design::default(),
         spin: false,
-        knobs: Knobs::default(),
+        knobs,
         session: session::Config::default(),
     };
     let watched = Arc::clone(&seen);
@@ -189,6 +193,14 @@ fn seven_ports_lose_nothing_to_an_eighth_that_asks_for_ten_times_as_much() {
     let flood = outcome.later[&8];
     assert!(flood < 5 * sent, "the flood was cut: {flood} of {}", 10 * sent);
     assert!(10 * flood >= 9 * sent, "and not below the share: {flood} of {}", 10 * sent);
+}
+
+#[test]
+fn nothing_is_dropped_where_the_operator_says_so() {
+    let storm = (1..=7).chain([8; 10]).collect::<Vec<_>>().repeat(EACH);
+    let outcome = played(&storm, Knobs { shed: Some(false), ..Knobs::default() });
+    assert_eq!((outcome.seen, outcome.switch.counts.sheds), (storm.len() * PORTIONS, 0));
+    assert_eq!((outcome.lldp, outcome.echoes), (PORTIONS, PORTIONS));
 }
 
 #[test]

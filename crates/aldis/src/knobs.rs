@@ -11,7 +11,7 @@ use aldis_engine::design::{Batching, Contradiction, Read, Write};
 use serde::{Deserialize, Deserializer, de};
 
 /// Keys that count at once when the file is read again.
-pub(crate) const LIVE: [&str; 3] = ["ibt", "bdu-us", "prt"];
+pub(crate) const LIVE: [&str; 4] = ["ibt", "bdu-us", "prt", "shed"];
 
 /// Keys that count only after a restart.
 #[cfg(feature = "http")]
@@ -47,6 +47,7 @@ pub(crate) struct RunKnobs {
     request_binding: Option<bool>,
     output_batching: Option<bool>,
     pub(crate) prt: Option<Prt>,
+    pub(crate) shed: Option<bool>,
     io_threads: Option<Natural>,
     period_ms: Option<Natural>,
 }
@@ -73,6 +74,7 @@ impl RunKnobs {
             request_binding: other.request_binding.or(self.request_binding),
             output_batching: other.output_batching.or(self.output_batching),
             prt: other.prt.or(self.prt),
+            shed: other.shed.or(self.shed),
             io_threads: other.io_threads.or(self.io_threads),
             period_ms: other.period_ms.or(self.period_ms),
         }
@@ -92,6 +94,7 @@ impl RunKnobs {
             request_binding: self.request_binding.unwrap_or(preset.request_binding),
             output_batching: self.output_batching.unwrap_or(preset.output_batching),
             prt: self.prt.map_or(preset.prt, |Prt(requests)| requests),
+            shed: self.shed(&preset)?,
             ..preset
         };
         let refused = |why: Contradiction| KnobsError { keys: keys(why), why: why.to_string() };
@@ -110,10 +113,20 @@ impl RunKnobs {
             ("request-binding", self.request_binding != other.request_binding),
             ("output-batching", self.output_batching != other.output_batching),
             ("prt", self.prt != other.prt),
+            ("shed", self.shed != other.shed),
             ("io-threads", self.io_threads != other.io_threads),
             ("period-ms", self.period_ms != other.period_ms),
         ];
         keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key)
+    }
+
+    fn shed(&self, preset: &Design) -> Result<bool, KnobsError> {
+        match self.shed {
+            Some(_) if !preset.read.sheds() => {
+                Err(idle(&["shed"], preset, "sheds nothing: only fair-rounds does"))
+            }
+            shed => Ok(shed.unwrap_or(preset.shed)),
+        }
     }
 
     fn read(&self, preset: &Design) -> Result<Read, KnobsError> {
@@ -332,6 +345,8 @@ mod tests {
         assert_eq!(over("maestro-shared-queue", "prt = \"none\"").unwrap().prt, None);
         let period = over("maestro-dynamic-partition", "period-ms = 50").unwrap().read;
         assert_eq!(period, Read::DynamicPartition { period: Duration::from_millis(50) });
+        assert!(over("fair-rounds", "").unwrap().shed);
+        assert!(!over("fair-rounds", "shed = false").unwrap().shed);
         let adaptive = over("beacon", "batching = \"adaptive\"\nbdu-us = 300").unwrap().batching;
         assert_eq!(adaptive, Batching::Adaptive(Bdu::new(Duration::from_micros(300)).unwrap()));
         assert_eq!(over("beacon", "batching = \"adaptive\"").unwrap().batching, Batching::ADAPTIVE);
@@ -351,6 +366,7 @@ mod tests {
             ("fair-rounds", "write = \"immediate\"", "write", "choose one"),
             ("beacon-immediate", "output-batching = true", "write", "choose one"),
             ("fair-rounds", "prt = 5", "prt", "request binding off"),
+            ("beacon", "shed = false", "shed", "only fair-rounds"),
             ("beacon-queue", "request-binding = true", "request-binding", "shared queue"),
             ("beacon-queue", "io-threads = 0", "io-threads", "1 to 256"),
             ("beacon-queue-per-switch", "batching = \"adaptive\"", "batching", "per-read"),
@@ -369,6 +385,7 @@ mod tests {
             ("write = immediate", "write = \"immediate\""),
             ("core-binding=false", "core-binding = false"),
             ("prt=none", "prt = \"none\""),
+            ("shed=false", "shed = false"),
         ] {
             assert_eq!(text.parse::<Setting>().unwrap().knobs, knobs(same));
         }

@@ -53,6 +53,11 @@ pub(crate) fn apply(running: &mut Config, read: Config) -> ReloadChanges {
         tell(&mut applied, "prt", word(running.design.prt), word(prt));
         running.design.prt = prt;
     }
+    if running.design.read.sheds() {
+        let shed = read.knobs.shed.unwrap_or(running.preset.shed);
+        tell(&mut applied, "shed", running.design.shed, shed);
+        running.design.shed = shed;
+    }
     let rules = running.rules.changes(&read.rules);
     let weights = !rules.is_empty();
     applied.extend(rules);
@@ -128,7 +133,8 @@ pub(crate) fn knobs(running: &Config) -> design::Knobs {
     };
     // Of no threshold the engine thinks as of one that is out of reach.
     let prt = (!design.request_binding).then(|| design.prt.unwrap_or(usize::MAX));
-    design::Knobs { ibt, bdu, prt, weights: running.rules.weights().clone(), received_max: None }
+    let (shed, weights) = (Some(design.shed), running.rules.weights().clone());
+    design::Knobs { ibt, bdu, prt, shed, weights, received_max: None }
 }
 
 fn preset_ibt(running: &Config) -> Option<Ibt> {

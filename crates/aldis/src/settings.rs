@@ -89,9 +89,13 @@ impl Settings {
     }
 }
 
-/// A number that is written as a text is a number, as behind `--set`.
+/// A number or truth value that is written as a text is one, as behind `--set`.
 #[cfg(feature = "http")]
 fn number(value: serde_json::Value) -> serde_json::Value {
-    let parsed = value.as_str().and_then(|text| text.trim().parse::<i64>().ok());
-    parsed.map_or(value, serde_json::Value::from)
+    let text = value.as_str().map(str::trim).unwrap_or_default();
+    match (text.parse::<i64>(), text.parse::<bool>()) {
+        (Ok(number), _) => number.into(),
+        (_, Ok(truth)) => truth.into(),
+        _ => value,
+    }
 }

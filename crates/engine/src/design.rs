@@ -48,6 +48,11 @@ impl Read {
             Read::StaticPartition | Read::DynamicPartition { .. } => false,
         }
     }
+
+    /// Whether it knows the share of a switch now, above which a port that floods is shed.
+    pub fn sheds(&self) -> bool {
+        matches!(self, Read::FairRounds)
+    }
 }
 
 /// When a batch is large enough (Maestro §3.3).
@@ -95,6 +100,9 @@ pub struct Design {
     /// Above so many waiting requests reading pauses (PRT); only where requests wait between
     /// reading and work.
     pub prt: Option<usize>,
+    /// Whether a port that floods is shed above the share of its switch; only where the read design
+    /// [sheds](Read::sheds).
+    pub shed: bool,
 }
 
 /// The paper's PRT (earlier Maestro paper, figure 6).
@@ -125,6 +133,7 @@ const FAIR_ROUNDS: Design = Design {
     request_binding: true,
     output_batching: true,
     prt: None,
+    shed: true,
 };
 
 const STATIC_PARTITION: Design = Design {
@@ -338,6 +347,8 @@ pub struct Knobs {
     pub ibt: Option<Ibt>,
     /// The pending request threshold; what the design says when absent.
     pub prt: Option<usize>,
+    /// Whether a port that floods is shed; what the design says when absent.
+    pub shed: Option<bool>,
     /// Bytes that the kernel may hold of what all switches sent, as
     /// [`crate::limits::RECEIVE_BUFFER_OF_ALL`], where there is less memory; counts at the start.
     pub received_max: Option<usize>,
@@ -357,6 +368,7 @@ impl Knobs {
             bdu: self.bdu.or(bdu),
             ibt: self.ibt.or(ibt),
             prt: self.prt.or(design.prt).or(Some(usize::MAX)),
+            shed: self.shed.or(Some(design.shed)),
             received_max: self.received_max,
         }
     }

@@ -112,6 +112,8 @@ pub(crate) struct Worker<N: Net, R, W> {
     batching: Box<dyn Batching + Send>,
     handoff: Option<Handoff<N::Socket>>,
     shedder: Shedder,
+    /// Whether it sheds at all: a knob.
+    sheds: bool,
 
     // The applications.
     pipeline: Pipeline,
@@ -232,6 +234,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             batching: design.batching.start(),
             handoff: parts.handoff,
             shedder: Shedder::new(),
+            sheds: design.shed,
             pipeline: parts.pipeline,
             world: Arc::default(),
             reads_world: false,

@@ -169,6 +169,9 @@ pub(super) fn design(config: &Config) -> Design {
     say("request-binding", design.request_binding.to_string());
     say("output-batching", design.output_batching.to_string());
     say("prt", design.prt.map_or_else(|| "none".into(), |prt| prt.to_string()));
+    if design.read.sheds() {
+        say("shed", design.shed.to_string());
+    }
     let write = match design.write {
         Write::Batched => "batched",
         Write::Immediate => "immediate",

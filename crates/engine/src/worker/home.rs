@@ -60,6 +60,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         let Some(knobs) = self.shared.changed_knobs(&mut self.knobs_version) else { return };
         knobs.bdu.into_iter().for_each(|bdu| self.batching.set_bdu(bdu));
         knobs.ibt.into_iter().for_each(|ibt| self.batching.set_ibt(ibt));
+        self.sheds = knobs.shed.unwrap_or(self.sheds);
         for conn in self.conns.iter() {
             if let Some(dpid) = conn.dpid() {
                 conn.set_weight(knobs.weights.of(dpid));

@@ -44,7 +44,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             self.batch.began = self.now;
         }
         let rests = self.now.since(self.busy_since) <= SHED_AFTER;
-        let share = visit.share.filter(|_| !rests);
+        let share = visit.share.filter(|_| self.sheds && !rests);
         match self.read(conn, &mut state, (visit.read_max, share)) {
             Ok(len) => self.stage = Stage::Chop { conn: Arc::clone(conn), len, share },
             Err(why) => {
