@@ -38,6 +38,10 @@ pub struct Args {
     #[cfg(feature = "http")]
     #[arg(long, value_name = "FILE")]
     http_access: Option<PathBuf>,
+    /// Show the results of "aldis lab" in this folder
+    #[cfg(feature = "http")]
+    #[arg(long, value_name = "DIR")]
+    http_reports: Option<PathBuf>,
     #[command(flatten)]
     tls: secure::TlsTable,
     /// Number of workers, a thread and a core each [default: one a core, less one where there are
@@ -142,5 +146,6 @@ impl Args {
         http.certificate = self.http_certificate.clone().or(http.certificate.take());
         http.key = self.http_key.clone().or(http.key.take());
         http.access = self.http_access.clone().or(http.access.take());
+        http.reports = self.http_reports.clone().or(http.reports.take());
     }
 }

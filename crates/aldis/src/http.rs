@@ -1,6 +1,7 @@
 //! The HTTP server: its address, access to it, and what it shows of the engine.
 
 pub(crate) mod access;
+mod reports;
 pub(crate) mod views;
 
 use std::fmt;
@@ -23,6 +24,7 @@ use aldis_http::api::app_routes::{AppAnswer, AppRequest, NotAnswered};
 #[cfg(feature = "sandbox")]
 use aldis_http::api::apps::AppLine;
 use aldis_http::api::apps::{Apps, NotChanged};
+use aldis_http::api::reports::ReportFile;
 use aldis_http::api::weights::{BadKnob, Design};
 use aldis_http::events::{EventReceiver, EventSender};
 use aldis_http::log::LogLines;
@@ -45,6 +47,7 @@ use crate::guests::{GuestSet, NotAGuest};
 use crate::installed::{InstallError, InstalledApps};
 use crate::room::limit_here;
 use crate::settings::Settings;
+use reports::ReportFolder;
 
 /// Where people look for a controller, on this machine alone.
 pub(crate) const DEFAULT: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 8080);
@@ -235,6 +238,13 @@ impl EngineView {
     }
 }
 
+impl EngineView {
+    /// As the settings have it now.
+    fn report_folder(&self) -> Option<ReportFolder> {
+        self.settings.now().http.reports.clone().map(ReportFolder)
+    }
+}
+
 impl Controller for EngineView {
     fn now(&self) -> Time {
         self.engine.now()
@@ -366,6 +376,14 @@ impl Controller for EngineView {
     #[cfg(feature = "sandbox")]
     fn app_page(&self, name: &str, digest: &str, path: &str) -> Option<Option<Vec<u8>>> {
         self.installed.page(name, digest, path)
+    }
+
+    fn reports(&self) -> Option<Vec<ReportFile>> {
+        self.report_folder().map(|folder| folder.list())
+    }
+
+    fn report(&self, name: &str) -> Option<Vec<u8>> {
+        self.report_folder()?.read(name)
     }
 
     fn order_apps(&self, event: &str, apps: Vec<String>) -> Result<(), NotChanged> {

@@ -20,6 +20,7 @@ pub mod paths;
 pub mod port_statistics;
 pub mod ports;
 pub mod reload;
+pub mod reports;
 pub mod static_flows;
 pub mod statistics;
 pub(crate) mod switch_request;

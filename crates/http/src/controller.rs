@@ -19,6 +19,7 @@ use aldis_wire::msg::{Message, PortStats};
 
 use crate::api::app_routes::{AppAnswer, AppRequest, NotAnswered};
 use crate::api::apps::{AppLine, Apps, NotChanged};
+use crate::api::reports::ReportFile;
 use crate::api::weights::{BadKnob, Design};
 
 /// Why a controller without sandboxes installs nothing.
@@ -146,6 +147,17 @@ pub trait Controller: Send + Sync + 'static {
     /// file.
     fn app_page(&self, name: &str, digest: &str, path: &str) -> Option<Option<Vec<u8>>> {
         let _ = (name, digest, path);
+        None
+    }
+
+    /// The files that the laboratory wrote; nothing where no folder of them was named.
+    fn reports(&self) -> Option<Vec<ReportFile>> {
+        None
+    }
+
+    /// A file of [`Controller::reports`].
+    fn report(&self, name: &str) -> Option<Vec<u8>> {
+        let _ = name;
         None
     }
 

@@ -17,7 +17,8 @@
 //! 4. `auth` — authentication: the key of a request, its role and its rate ([`access`]);
 //! 5. [`extract`], [`problem`] — the parts of a request, and errors in plain words;
 //! 6. [`api`] — the resources, one a file, `metrics` beside them, and [`openapi`], which describes
-//!    all of them, for people in `docs`; `app_pages`, the pages that applications bring along;
+//!    all of them, for people in `docs`; `app_pages`, the pages that applications bring along; `report_pages`, what the
+//!    laboratory wrote;
 //! 7. `compat` — the interfaces of Ryu and Floodlight, for scripts that were written for those;
 //! 8. [`desired`] — the desired state: what an operator set and finds again;
 //! 9. [`events`], [`log`] — the newest events and the newest lines of the log, for their followers;
@@ -25,7 +26,8 @@
 //! 10. [`snapshots`] — the lists of the network, whole, for applications in their sandbox;
 //! 11. `ui`, a feature — the web interface, built in `web/`.
 //!
-//! Deliberately absent: files. No request can name one.
+//! Deliberately absent: files. No request can name one, but for those of the folder of results that
+//! the operator chose to show.
 
 #![forbid(unsafe_code)]
 
@@ -50,6 +52,7 @@ mod newest;
 pub mod openapi;
 mod origin;
 pub mod problem;
+mod report_pages;
 mod response_limits;
 mod routes;
 pub mod server;

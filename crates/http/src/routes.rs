@@ -24,6 +24,7 @@ use crate::extract::BodyMax;
 use crate::limits::{APP_BODY_MAX, BODY_MAX, CHANGES_BODY_MAX, PACKAGE_MAX};
 use crate::log::LogLines;
 use crate::problem::{no_such_method, no_such_resource};
+use crate::report_pages::{self, ReportPlace};
 use crate::timestamp::Calendar;
 use crate::{api, app_pages, auth, docs, etag, memory, metrics, openapi, origin, response_limits};
 
@@ -34,6 +35,7 @@ pub(crate) struct Shared {
     pub(crate) calendar: Calendar,
     pub(crate) events: EventLog,
     pub(crate) log: LogLines,
+    pub(crate) report_place: ReportPlace,
     /// Looks for changes of the network, for followers that speak Ryu's protocol.
     pub(crate) topology_watcher: TopologyWatcher,
     /// What scripts of Floodlight's keep on switches.
@@ -97,6 +99,7 @@ impl RouteTable {
             .get("/api/v1/log", api::log::list)
             .get("/api/v1/log/follow", api::log::follow)
             .get("/api/v1/me", api::me::show)
+            .get("/api/v1/reports", api::reports::list)
             .get("/api/v1/hosts", api::hosts::list)
             .get("/api/v1/links", api::links::list)
             .get("/api/v1/paths", api::paths::show)
@@ -282,7 +285,7 @@ impl RouteTable {
             .layer(from_fn(etag::etag))
             .layer(from_fn_with_state(Arc::clone(&shared), memory::check))
             .layer(from_fn_with_state(Arc::new(authenticator), auth::authenticate));
-        let page = page.merge(app_pages::routes(&shared));
+        let page = page.merge(app_pages::routes(&shared)).merge(report_pages::routes(&shared));
         #[cfg(feature = "ui")]
         let page = page.merge(crate::ui::routes());
         page.layer(from_fn(origin::check))

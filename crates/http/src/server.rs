@@ -38,6 +38,7 @@ use crate::events::{self, EventLog};
 use crate::limits::{ACCEPT_AGAIN, ANSWER_WITHIN, HEAD_MAX, HEAD_WITHIN, HEADERS_MAX, STOP_WITHIN};
 use crate::linger::{Lingering, Listened, RequestEnd};
 use crate::log::LogLines;
+use crate::report_pages::ReportPlace;
 use crate::routes::{RouteTable, Shared};
 use crate::timestamp::Calendar;
 use crate::write_timeout::WriteTimeout;
@@ -143,6 +144,7 @@ impl HttpServer {
             calendar,
             events,
             log,
+            report_place: ReportPlace::new(),
             topology_watcher: TopologyWatcher::default(),
             entries,
             stopping: stopping.clone(),

@@ -29,6 +29,8 @@ pub(crate) struct Section {
     /// A file with more keys.
     pub(crate) access: Option<PathBuf>,
     pub(crate) requests_per_s: Option<u32>,
+    /// The folder of the laboratory's results, where they are shown.
+    pub(crate) reports: Option<PathBuf>,
     pub(crate) keys: KeyRing,
 }
 
@@ -41,6 +43,7 @@ struct HttpTable {
     key: Option<PathBuf>,
     access: Option<PathBuf>,
     requests_per_s: Option<RequestRate>,
+    reports: Option<PathBuf>,
     #[serde(default)]
     token: Vec<ToldKey>,
     #[serde(default)]
@@ -145,6 +148,7 @@ impl<'de> Visitor<'de> for SectionVisitor {
             key: table.key,
             access: table.access,
             requests_per_s: table.requests_per_s.map(|RequestRate(rate)| rate),
+            reports: table.reports,
             keys: KeyRing { token: table.token, user: table.user },
         })
     }

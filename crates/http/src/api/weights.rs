@@ -70,7 +70,7 @@ pub struct Design {
 #[cfg_attr(test, derive(ToSchema))]
 #[serde(deny_unknown_fields)]
 pub(crate) struct DesignChange {
-    /// Their values, by the names that `--set` has: `ibt`, `bdu-us` and `prt` count at once
+    /// Their values, by the names that `--set` has: `ibt`, `bdu-us`, `prt` and `shed` count at once
     #[cfg_attr(test, schema(value_type = std::collections::BTreeMap<String, String>))]
     knobs: serde_json::Map<String, serde_json::Value>,
 }
