@@ -1,15 +1,87 @@
 // Measures what the page costs and how soon it shows what happens. Run from the top, one figure at a time:
+//     node tests/web/figures.mjs first 1347     # until the first picture of so many switches, and what was loaded
+//     node tests/web/figures.mjs cut 100        # from a cut link to the picture of it, so many times
 //     node tests/web/figures.mjs churn 60       # memory of the page over so many minutes in which links come and go
+//     node tests/web/figures.mjs events 5000    # whether the page bears so many events a second
+//     node tests/web/figures.mjs pages 10       # what so many open pages cost the controller's workers
 // `ALDIS` names the command to measure, the debug build where it is absent.
 
-import { writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { closeBrowser, controller, folder, network, page, tidyUp } from './world.mjs';
+import { aldis, atEnd, closeBrowser, controller, folder, network, page, tidyUp, until } from './world.mjs';
 
 const APPS = '--apps static-flows,topology,hosts,arp-proxy,nd-proxy,routing,route-flow,spanning'.split(' ');
 
+/** Milliseconds in a tick of the kernel's account of processes. */
+const TICK_MS = 10;
+
+const quantile = (values, part) => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(values.length * part))];
+/** What else the machine does: processes that run or wait, of the last minute. */
+const load = () => readFileSync('/proc/loadavg', 'utf8').split(' ')[0];
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const MiB = (bytes) => (bytes / 2 ** 20).toFixed(2);
+
+/** A page that was never open before, until its picture is there. */
+async function first(switches) {
+  const made = await controller(APPS);
+  await network(made, `preferential,${switches},3`, switches, ['--for', '900']);
+  await until(async () => (await made.ask('api/v1/links?limit=1')).total > 2.9 * switches, 'every link', 300_000);
+  const all = [];
+  for (let time = 0; time < 7; time += 1) {
+    const seen = await page();
+    let loaded = 0;
+    seen.on('requestfinished', async (asked) => {
+      if (!asked.url().includes('/api/')) loaded += (await asked.sizes()).responseBodySize;
+    });
+    await seen.goto(made.url, { waitUntil: 'commit' });
+    const drawn = await seen.evaluate(async (count) => {
+      const frame = () => new Promise((done) => requestAnimationFrame(done));
+      while (!(document.querySelector('.stage')?.ariaLabel ?? '').startsWith(`${count} switches`)) await frame();
+      await frame();
+      await frame();
+      return performance.now();
+    }, switches);
+    await sleep(500);
+    all.push(drawn);
+    console.log(`picture after ${drawn.toFixed(0)} ms; ${(loaded / 1024).toFixed(1)} KiB of page; load ${load()}`);
+    await seen.context().close();
+  }
+  console.log(`${switches} switches: median ${quantile(all, 0.5).toFixed(0)} ms, longest ${Math.max(...all).toFixed(0)} ms`);
+}
+
+/** The links of a ring go down one after the other, and come back. */
+async function cut(times) {
+  const made = await controller(APPS);
+  const script = join(folder(), 'cuts.txt');
+  const lines = Array.from({ length: times }, (_, time) => {
+    const link = `s${1 + (time % 7)} s${2 + (time % 7)}`;
+    return [`${15_000 + 2500 * time}ms link-down ${link}`, `${16_200 + 2500 * time}ms link-up ${link}`];
+  });
+  writeFileSync(script, lines.flat().join('\n'));
+  await network(made, 'ring,8', 8, ['--for', String(30 + 3 * times), '--load', '50', '--script', script]);
+  const seen = await page();
+  await seen.goto(made.url);
+  await seen.locator('.stage[aria-label*="8 links of which 0 are down"]').waitFor();
+  const drawn = [];
+  await seen.exposeFunction('drawn', (at) => drawn.push(at));
+  await seen.evaluate(() => {
+    let was = 0;
+    new MutationObserver(() => {
+      const now = Number(/of which (\d+) are down/.exec(document.querySelector('.stage').ariaLabel)?.[1]);
+      // What is in the document now is on the screen with the next frame.
+      if (now > was) requestAnimationFrame(() => globalThis.drawn(Date.now()));
+      was = now;
+    }).observe(document.querySelector('.stage'), { attributes: true });
+  });
+  await until(() => drawn.length >= times, `${times} cuts`, (60 + 3 * times) * 1000);
+  const events = (await made.ask('api/v1/events/recent')).items.filter((event) => event.kind === 'link-down');
+  const at = events.map((event) => Date.parse(event.at));
+  const took = drawn.map((moment) => moment - Math.max(...at.filter((begun) => begun <= moment)));
+  const [median, p99] = [0.5, 0.99].map((part) => quantile(took, part));
+  console.log(`${took.length} cuts, from the event to its frame: median ${median} ms, p99 ${p99} ms, longest ${Math.max(...took)} ms; load ${load()}`);
+}
 
 /** What the page holds, once what it does not need is collected. */
 async function held(client) {
@@ -51,8 +123,137 @@ async function churn(minutes) {
   if (seen.faults.length > 0) throw new Error(seen.faults.join('\n'));
 }
 
+/** A stream of our own making beside the controller's: so many events a second, each of a link that went or came. */
+async function streaming(rate, links) {
+  let count = 0;
+  const event = () => {
+    count += 1;
+    const link = links[Math.floor(count / 2) % links.length];
+    const [kind, state] = count % 2 === 0 ? ['link-up', 'up'] : ['link-down', 'gone'];
+    const made = { id: `ab-${count}`, at: new Date().toISOString(), kind, text: `event ${count}`, dpid: link.a.dpid, link: { a: link.a, b: link.b, state } };
+    return `id: ab-${count}\nevent: ${kind}\ndata: ${JSON.stringify(made)}\n\n`;
+  };
+  const server = createServer((_, answer) => {
+    answer.writeHead(200, { 'Content-Type': 'text/event-stream', 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Headers': '*' });
+    const start = performance.now();
+    let sent = 0;
+    const timer = setInterval(() => {
+      let text = '';
+      for (const due = ((performance.now() - start) * rate) / 1000; sent < due; sent += 1) text += event();
+      answer.write(text);
+    }, 20);
+    answer.on('close', () => clearInterval(timer));
+  });
+  await new Promise((done) => server.listen(0, '127.0.0.1', done));
+  atEnd(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return { url: `http://127.0.0.1:${server.address().port}/`, count: () => count };
+}
+
+/** Whether the page keeps up with so many events a second, drawn as links that go and come. */
+async function events(rate) {
+  const made = await controller(APPS);
+  await network(made, 'torus,5,5', 25, ['--for', '900']);
+  await until(async () => (await made.ask('api/v1/links?limit=1')).total === 50, 'every link');
+  const stream = await streaming(rate, (await made.ask('api/v1/links')).items);
+  const seen = await page({ bypassCSP: true });
+  // The page asks for the stream as ever, and is led to ours.
+  await seen.addInitScript((to) => {
+    const usual = globalThis.fetch;
+    globalThis.fetch = (what, how) => usual(String(what).includes('api/v1/events') ? to : what, how);
+  }, stream.url);
+  await seen.goto(made.url);
+  await seen.locator('.stage[aria-label*="25 switches"]').waitFor();
+  await sleep(3000);
+  const start = { count: stream.count(), at: performance.now() };
+  const [frames, longest] = await seen.evaluate((ms) => new Promise((done) => {
+    const begun = performance.now();
+    let [count, gap, before] = [0, 0, begun];
+    const step = (now) => {
+      count += 1;
+      gap = Math.max(gap, now - before);
+      before = now;
+      if (now - begun < ms) requestAnimationFrame(step);
+      else done([count, gap]);
+    };
+    requestAnimationFrame(step);
+  }), 20_000);
+  const passed = (performance.now() - start.at) / 1000;
+  const came = (stream.count() - start.count) / passed;
+  await seen.evaluate(() => (location.hash = '#/events'));
+  const newest = seen.locator('tbody tr', { hasText: 'event ' }).first();
+  await newest.waitFor();
+  const behind = await seen.evaluate(() => {
+    const rows = [...document.querySelectorAll('tbody tr')].map((row) => Number(/event (\d+)/.exec(row.textContent)?.[1] ?? 0));
+    return Math.max(...rows);
+  });
+  const lag = (stream.count() - behind) / rate;
+  console.log(`${came.toFixed(0)} events/s for ${passed.toFixed(0)} s: ${(frames / passed).toFixed(1)} frames/s, the longest gap ${longest.toFixed(0)} ms, the list ${(lag * 1000).toFixed(0)} ms behind; load ${load()}`);
+}
+
+/** Milliseconds of processors that the threads of a process took that are named so. */
+function threadsMs(pid, name) {
+  const tasks = readdirSync(`/proc/${pid}/task`).map((id) => readFileSync(`/proc/${pid}/task/${id}/stat`, 'utf8'));
+  const of = (stat) => stat.slice(stat.lastIndexOf(')') + 2).split(' ').slice(11, 13).reduce((sum, ticks) => sum + Number(ticks), 0);
+  return tasks.filter((stat) => stat.includes(`(${name}`)).reduce((sum, stat) => sum + TICK_MS * of(stat), 0);
+}
+
+/** What a page asks again and again, with the seconds in between; the page of performance asks the most. */
+const ASKED = [['statistics', 1], ['switches', 2], ['health', 3], ['weights', 5], ['design', 10], ['hosts', 20], ['links', 20], ['me', 30]];
+
+/** Asks as an open page does, and draws nothing: a browser on another machine. */
+function asking(url) {
+  const ends = new AbortController();
+  const ask = (path) => fetch(`${url}api/v1/${path}`, { signal: ends.signal }).then((answer) => answer.arrayBuffer()).catch(() => {});
+  void ask('events?after=oldest');
+  const timers = ASKED.map(([path, seconds]) => setInterval(() => void ask(path), seconds * 1000));
+  return () => {
+    ends.abort();
+    timers.forEach(clearInterval);
+  };
+}
+
+async function opened(made, at) {
+  const seen = await page();
+  await seen.goto(`${made.url}#/${['topology', 'performance', 'switches', 'events'][at % 4]}`);
+  return () => seen.context().close();
+}
+
+/** Flow requests answered, and processor time of the worker for each: alone, asked as by so many pages, and beside them. */
+async function pages(many) {
+  const made = await controller(['--apps', 'learning-switch', '--workers', '1']);
+  const rounds = { none: [], asked: [], open: [] };
+  for (const kind of Array(5).fill(Object.keys(rounds)).flat()) {
+    const begin = { none: () => () => {}, asked: () => asking(made.url), open: (at) => opened(made, at) }[kind];
+    const ends = await Promise.all(Array.from({ length: many }, (_, at) => begin(at)));
+    await sleep(2000);
+    const before = threadsMs(made.pid, 'worker');
+    const { answered, rate } = await bench(made.ports.openflow);
+    const cost = ((threadsMs(made.pid, 'worker') - before) * 1e6) / answered;
+    rounds[kind].push({ rate, cost });
+    console.log(`${kind}: ${rate.toFixed(0)} requests/s, ${cost.toFixed(1)} ns of the worker a request; load ${load()}`);
+    for (const end of ends) await end();
+  }
+  const median = (kind, what) => quantile(rounds[kind].map((round) => round[what]), 0.5);
+  for (const kind of ['asked', 'open']) {
+    const [rate, cost] = ['rate', 'cost'].map((what) => (median(kind, what) / median('none', what)).toFixed(3));
+    console.log(`${many} ${kind} against none: rate ${rate}, processor time a request ${cost}`);
+  }
+}
+
+async function bench(port) {
+  const child = spawn(aldis, ['bench', `127.0.0.1:${port}`, '-s', '16', '-M', '1000', '--outstanding', '64', '-l', '4', '-m', '1000', '-w', '1', '--json']);
+  let said = '';
+  child.stdout.on('data', (piece) => (said += piece));
+  await new Promise((done) => child.once('exit', done));
+  const { counts, throughput } = JSON.parse(said);
+  return { answered: counts.answered, rate: throughput?.mean ?? counts.answered / 4 };
+}
+
 const [figure, size] = [process.argv[2], Number(process.argv[3])];
-const FIGURES = { churn };
+const FIGURES = { first, cut, churn, events, pages };
 await FIGURES[figure](size);
 await tidyUp();
 await closeBrowser();

@@ -14,7 +14,7 @@ export async function log() {
   await seen.getByRole('radio', { name: 'Warnings' }).click();
   await lines(seen).filter({ hasText: 'is up' }).first().waitFor({ state: 'detached' });
   await seen.getByRole('radio', { name: 'All' }).click();
-  await seen.getByLabel('Filter log').fill('0000000000000003 is up');
+  await seen.getByLabel('Filter log').fill('switch 0000000000000003');
   await lines(seen).nth(1).waitFor({ state: 'detached' });
   assert.match(await lines(seen).first().textContent(), /switch 0000000000000003 is up/);
   assert.deepEqual(seen.faults, []);

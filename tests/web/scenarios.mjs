@@ -8,10 +8,11 @@ import { appPage, appPageConfined, appPageKeys } from './app-page.mjs';
 import { keys, revoked } from './keys.mjs';
 import { log } from './log-page.mjs';
 import { ratesPage } from './rates-page.mjs';
+import { reports } from './reports-page.mjs';
 import { aldis, atEnd, axe, controller, folder, network, page, PATIENCE_MS, proxy, run, until } from './world.mjs';
 
 const DRAWS = '--apps static-flows,topology,hosts,arp-proxy,nd-proxy,routing,route-flow,spanning'.split(' ');
-const PLACES = ['topology', 'switches', 'hosts', 'performance', 'apps', 'static-flows', 'acl', 'events', 'log', 'settings'];
+const PLACES = ['topology', 'switches', 'hosts', 'performance', 'apps', 'static-flows', 'acl', 'events', 'log', 'reports', 'settings'];
 /** A link that is cut is drawn so within this time. */
 const CUT_MS = 1000;
 /** In a name, this runs where a page takes text for markup. */
@@ -138,6 +139,9 @@ async function knobs() {
   await seen.getByRole('button', { name: 'Set ibt' }).click();
   await see(seen, 'ibt is 321 from now on.');
   assert.equal((await made.ask('api/v1/design')).knobs.ibt, '321');
+  await seen.getByRole('radiogroup', { name: 'shed' }).first().getByRole('radio', { name: 'off' }).click();
+  await see(seen, 'shed is false from now on.');
+  assert.equal((await made.ask('api/v1/design')).knobs.shed, 'false');
   await withoutFaults(seen);
 }
 
@@ -289,6 +293,18 @@ async function applications() {
   await see(seen, 'simple-switch was replaced');
   await seen.getByLabel('Install: the package').setInputFiles({ name: 'broken.app', mimeType: '', buffer: Buffer.from('none') });
   await see(seen, 'the package is refused');
+  await card('simple-switch').getByRole('button', { name: 'Shadow' }).click();
+  await seen.getByLabel('Choose its package: the package').setInputFiles(PACKAGE);
+  const shadow = seen.getByLabel('In the shadow of simple-switch');
+  await shadow.getByText('0.1.0').waitFor();
+  await shadow.getByRole('button', { name: 'Give it up' }).click();
+  await shadow.waitFor({ state: 'detached' });
+  await card('simple-switch').getByRole('button', { name: 'Shadow' }).click();
+  await seen.getByLabel('so many equal batches').fill('1000000');
+  await seen.getByLabel('Choose its package: the package').setInputFiles(PACKAGE);
+  await shadow.getByRole('button', { name: 'Promote' }).click();
+  await see(seen, 'simple-switch is 0.1.0 now.');
+  await shadow.waitFor({ state: 'detached' });
   await card('simple-switch').getByRole('button', { name: 'Log' }).click();
   await see(seen, 'No line yet');
   await seen.keyboard.press('Escape');
@@ -333,6 +349,7 @@ export const SCENARIOS = [
   ['the page of the rate monitor draws what ports carry', ratesPage],
   ['a key is asked for, and its role decides', keys],
   ['a key that is taken away is asked for again, and nothing that was typed is lost', revoked],
+  ['the results of the laboratory are shown in a frame without scripts', reports],
   ['the log is followed, by level and by text, and what stands in it is text', log],
   ['the page works behind a proxy with a prefix', behindProxy],
   ['ten thousand flows scroll', largeTable],

@@ -1,11 +1,13 @@
 #!/usr/bin/python3
-"""The stage of a test in a browser: Open vSwitch, the controller as `make run` starts it, and a terminal for Mininet.
+"""The stage of a test in a browser: Open vSwitch, the controller as `make run` starts it, and a
+terminal for Mininet.
 
     tests/web/stage.py SCRIPT
 
-The script is a program for Node.js that drives a browser. All of them are in network, process and mount namespaces of their
-own, as the scenarios of `tests/mininet` are. The script types into the terminal: each line that it writes is an object of JSON
-whose `type` is what is typed, and each is answered by a line with what the terminal printed until its prompt, as `said`.
+The script is a program for Node.js that drives a browser. All of them are in network, process and
+mount namespaces of their own, as the scenarios of `tests/mininet` are. The script types into the
+terminal: each line that it writes is an object of JSON whose `type` is what is typed, and each is
+answered by a line with what the terminal printed until its prompt, as `said`.
 """
 
 import json

@@ -105,7 +105,7 @@ export async function until(is, what, patience = PATIENCE_MS * 2) {
 const programs = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 let browser = null;
 
-export async function page({ dark = true, width = 1280, height = 800, permissions = [] } = {}) {
+export async function page({ dark = true, width = 1280, height = 800, permissions = [], bypassCSP = false } = {}) {
   // Drawn by software, as a machine without a graphics card does.
   const args = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist'];
   const executablePath = process.env.CHROMIUM ?? programs.find((path) => existsSync(path));
@@ -114,7 +114,7 @@ export async function page({ dark = true, width = 1280, height = 800, permission
     viewport: { width, height },
     colorScheme: dark ? 'dark' : 'light',
     reducedMotion: 'reduce',
-    bypassCSP: false,
+    bypassCSP,
     permissions,
   });
   atEnd(() => context.close());

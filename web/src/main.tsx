@@ -22,6 +22,7 @@ import { StaticFlows } from './pages/static-flows';
 import { Acl } from './pages/acl';
 import { Events } from './pages/events';
 import { Log } from './pages/log';
+import { Reports } from './pages/reports';
 import { Settings } from './pages/settings';
 
 function View() {
@@ -45,6 +46,8 @@ function View() {
       return <Events />;
     case 'log':
       return <Log />;
+    case 'reports':
+      return <Reports of={of} />;
     case 'settings':
       return <Settings />;
     default:

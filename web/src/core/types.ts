@@ -140,6 +140,16 @@ export interface Counted {
 
 export type AppState = 'running' | 'stopped' | 'waiting' | 'failed' | 'restarting' | 'quarantined';
 
+/** A version that runs in the shadow of the one that is there. */
+export interface Candidate {
+  version: string;
+  state: AppState;
+  agreed: number;
+  differed: number;
+  agreed_last: number;
+  last_difference?: string | null;
+}
+
 export interface App {
   name: string;
   says: string;
@@ -150,6 +160,7 @@ export interface App {
   version?: string | null;
   /** Where its page is, from the root of the server on. */
   page?: string | null;
+  candidate?: Candidate | null;
   exclusive: boolean;
   starts_on: string[];
   reads: string[];

@@ -8,11 +8,12 @@ import { byPath, useResource } from '../core/poll';
 import { href } from '../core/router';
 import type { App, Apps } from '../core/types';
 import { Button, Dialog, Empty, Pending, say } from '../ui/kit';
+import { Shadow } from './app-candidate';
 
-const pathOf = (name: string) => `api/v1/apps/${encodeURIComponent(name)}`;
+export const pathOf = (name: string) => `api/v1/apps/${encodeURIComponent(name)}`;
 
 /** Does something that takes a moment; what became of it is said at the edge of the page. */
-async function attempt(what: () => Promise<unknown>, done: string, then: () => void): Promise<boolean> {
+export async function attempt(what: () => Promise<unknown>, done: string, then: () => void): Promise<boolean> {
   try {
     await what();
     say('ok', done);
@@ -27,7 +28,7 @@ async function attempt(what: () => Promise<unknown>, done: string, then: () => v
 
 export function AppActions({ app, onDone }: { app: App; onDone: () => void }): JSX.Element {
   const [busy, setBusy] = useState(false);
-  const [open, setOpen] = useState<'log' | 'remove' | null>(null);
+  const [open, setOpen] = useState<'log' | 'remove' | 'shadow' | null>(null);
   const act = async (what: () => Promise<unknown>, done: string) => {
     setBusy(true);
     await attempt(what, done, onDone);
@@ -60,12 +61,16 @@ export function AppActions({ app, onDone }: { app: App; onDone: () => void }): J
           >
             Replace
           </FileButton>
+          <Button needs="admin" onClick={() => setOpen('shadow')}>
+            Shadow
+          </Button>
           <Button onClick={() => setOpen('log')}>Log</Button>
           <Button kind="danger" needs="admin" disabled={busy} onClick={() => setOpen('remove')}>
             Remove
           </Button>
         </>
       ) : null}
+      {open === 'shadow' ? <Shadow app={app} onClose={() => setOpen(null)} onDone={onDone} /> : null}
       {open === 'log' ? <Log name={app.name} onClose={() => setOpen(null)} /> : null}
       {open === 'remove' ? (
         <Dialog title={`Remove ${app.name}?`} onClose={() => setOpen(null)}>
@@ -88,7 +93,7 @@ export function AppActions({ app, onDone }: { app: App; onDone: () => void }): J
   );
 }
 
-function FileButton(props: { children: string; disabled?: boolean; onFile: (file: File) => void }): JSX.Element {
+export function FileButton(props: { children: string; disabled?: boolean; onFile: (file: File) => void }): JSX.Element {
   const input = useRef<HTMLInputElement>(null);
   return (
     <>

@@ -8,6 +8,7 @@ import type { App, Apps } from '../core/types';
 import { bytes, count } from '../core/units';
 import { Button, Chip, Figure, Figures, Panel, Pending } from '../ui/kit';
 import { AppActions, Install, Order } from './app-actions';
+import { InShadow } from './app-candidate';
 import { wordsOf } from './app-states';
 
 /** Counters of the answer before, for rates. */
@@ -77,6 +78,7 @@ function Card({ app, rate, isOn, onChoose, onDone }: CardProps): JSX.Element {
           <Figure key={name} name={name} value={count(value)} />
         ))}
       </Figures>
+      {app.candidate ? <InShadow app={app} candidate={app.candidate} onDone={onDone} /> : null}
       {isOn ? <Detail app={app} /> : null}
       <AppActions app={app} onDone={onDone} />
     </article>

@@ -32,9 +32,9 @@ const HIDDEN = /[\u0000-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u206
 const seen = (text: string): string => text.replace(HIDDEN, (letter) => `\\u{${letter.codePointAt(0)!.toString(16)}}`);
 
 const COLUMNS: readonly Column<Line>[] = [
-  { key: 'at', title: 'Time', value: (row) => row.at, cell: (row) => <time title={moment(row.at)}>{clock(row.at)}</time>, width: '7rem' },
-  { key: 'level', title: 'Level', value: (row) => row.level, cell: (row) => <Chip tone={TONES[row.level] ?? 'dim'}>{WORDS[row.level] ?? 'other'}</Chip>, width: '7rem' },
-  { key: 'text', title: 'Line', wraps: true, value: (row) => row.text, cell: (row) => <span class="log-line">{seen(row.text)}</span> },
+  { key: 'at', title: 'Time', value: (row) => row.at, cell: (row) => <time title={moment(row.at)}>{clock(row.at)}</time>, width: '6rem' },
+  { key: 'level', title: 'Level', value: (row) => row.level, cell: (row) => <Chip tone={TONES[row.level] ?? 'dim'}>{WORDS[row.level] ?? 'other'}</Chip>, width: '7rem', wideOnly: true },
+  { key: 'text', title: 'Line', wraps: true, value: (row) => row.text, cell: (row) => <span class={`log-line tone-${TONES[row.level] ?? 'dim'}`}>{seen(row.text)}</span> },
 ];
 
 export function Log(): JSX.Element {

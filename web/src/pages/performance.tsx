@@ -16,6 +16,7 @@ import { Bar, Button, Chip, Figure, Figures, Panel, Pending, say } from '../ui/k
 import { Table, type Column } from '../ui/table';
 import { isDark } from '../ui/theme';
 import { DesignPicture } from './design';
+import { Knob } from './knob';
 import { curves, fairness, statistics, switchRates, type Statistics } from './statistics';
 import { setWeight } from './weights';
 
@@ -34,7 +35,7 @@ export function Performance(): JSX.Element {
           {design.data === null ? <Pending error={design.error} /> : <DesignPicture design={design.data} now={data} />}
         </Panel>
       </div>
-      <Fairness weighs={design.data?.weighs ?? true} />
+      <Fairness weighs={design.data?.weighs ?? true} shed={design.data?.knobs['shed']} />
       <Distributions now={data} />
     </div>
   );
@@ -67,9 +68,10 @@ function Throughput(): JSX.Element {
   const workers = points.at(-1)?.ofWorker.length ?? 0;
   const lines = [
     { label: 'all', color: colours.accent, filled: true },
+    { label: 'shed', color: colours.bad, dashed: true },
     ...Array.from({ length: Math.min(workers, 6) }, (_, at) => ({ label: `worker ${at}`, color: colours.kinds[at === 1 ? 2 : at]! })),
   ];
-  const values = [points.map((point) => point.requests), ...lines.slice(1).map((_, at) => points.map((point) => point.ofWorker[at] ?? null))];
+  const values = [points.map((point) => point.requests), points.map((point) => point.sheds), ...lines.slice(2).map((_, at) => points.map((point) => point.ofWorker[at] ?? null))];
   return (
     <Panel title="Throughput" aside="flow requests served a second">
       <Chart title="Throughput over time" x={points.map((point) => point.at)} lines={lines} values={values} format={rate} />
@@ -124,19 +126,19 @@ interface FairRow {
   deviation: number | null;
 }
 
-function Fairness({ weighs }: { weighs: boolean }): JSX.Element {
+function Fairness({ weighs, shed }: { weighs: boolean; shed: string | undefined }): JSX.Element {
   const { data } = useResource(switches);
   const now = useCell(switchRates);
   const rules = useResource(byPath<WeightRules>('api/v1/weights', 5000));
   const rows = useMemo(() => {
     const all = data?.items ?? [];
-    const received = all.map((one) => now.get(one.dpid) ?? 0);
-    const fair = fairness(received, all.map((one) => one.weight));
+    const got = all.map((one) => now.get(one.dpid) ?? { requests: 0, full: NaN });
+    const fair = fairness(got, all.map((one) => one.weight));
     return all.map((one, at): FairRow => ({
       dpid: one.dpid,
       name: one.name || short(one.dpid),
       weight: one.weight,
-      received: received[at]!,
+      received: got[at]!.requests,
       ...fair[at]!,
     }));
   }, [data, now]);
@@ -147,11 +149,17 @@ function Fairness({ weighs }: { weighs: boolean }): JSX.Element {
   return (
     <Panel
       title="Fairness"
-      aside={full.length === 0 ? 'nothing is asked now' : `${full.length} take their whole share; the farthest is ${(worst * 100).toFixed(1)} % off`}
+      aside={full.length === 0 ? (most > 1 ? 'no switch asks for more than it gets' : 'nothing is asked now') : `${full.length} take their whole share; the farthest is ${(worst * 100).toFixed(1)} % off`}
     >
       <p class="hint">
         Each switch is due its weight’s part of what is served; what a switch does not ask for goes to the others (weighted max-min).
         {weighs ? ' Move a weight and watch the bars follow.' : ' This design does not weigh switches.'}
+        {shed === undefined ? null : (
+          <span class="shed">
+            {' '}
+            Requests of a port that floods are shed: <Knob name="shed" value={shed} />
+          </span>
+        )}
       </p>
       <Table
         name="fairness"

@@ -22,6 +22,7 @@ const KNOBS: Record<string, string> = {
   'period-ms': 'How often a dynamic partition divides switches anew.',
   prt: 'Requests in the shared queue above which reading pauses (PRT).',
   'request-binding': 'Whether a request stays on the core that read it.',
+  shed: 'Whether the requests of a port that floods are dropped above the share of its switch.',
   write: 'Whether answers are written once a visit, or one by one.',
 };
 

@@ -26,6 +26,8 @@ export interface OfSwitch {
   batches: number;
   queue_wait_ns: number;
   visits: number;
+  /** Visits after which the switch had more to say; an older controller does not count them. */
+  full_visits?: number;
   queue_waits_ns: Spread;
   batching_delay_ns: Spread;
   handling_time_ns: Spread;
@@ -79,6 +81,7 @@ export interface Point {
   /** Seconds since 1970. */
   at: number;
   requests: number;
+  sheds: number;
   batches: number;
   /** Nanoseconds; those of this stretch alone. */
   waitP50: number | null;
@@ -91,12 +94,20 @@ export interface Point {
 }
 
 export const curves = new Cell<readonly Point[]>([]);
-/** Requests a second of each switch in the last stretch, by datapath id. */
-export const switchRates = new Cell<ReadonlyMap<string, number>>(new Map());
+/** What a switch got, and whether it asked for more. */
+export interface SwitchRate {
+  /** Requests a second. */
+  requests: number;
+  /** The part of its visits after which it had more to say; not a number where that is not known. */
+  full: number;
+}
+
+/** That of each switch in the last stretch, by datapath id. */
+export const switchRates = new Cell<ReadonlyMap<string, SwitchRate>>(new Map());
 
 /** Shares are judged over so many answers: a single one says little of a switch that asks now and then. */
 const JUDGED_OVER = 6;
-const judged: { at_ns: number; of: Map<string, number> }[] = [];
+const judged: { at_ns: number; of: Map<string, OfSwitch> }[] = [];
 let before: Statistics | null = null;
 let skipped = 0;
 
@@ -121,6 +132,7 @@ function note(old: Statistics, now: Statistics): void {
   const point: Point = {
     at: Date.now() / 1000,
     requests: a_second(a.requests, b.requests),
+    sheds: a_second(a.sheds, b.sheds),
     batches: a_second(a.batches, b.batches),
     waitP50: quantile(waits, 0.5),
     waitP99: quantile(waits, 0.99),
@@ -131,13 +143,18 @@ function note(old: Statistics, now: Statistics): void {
     ofWorker: now.workers.map((one, at) => a_second(old.workers[at]?.requests ?? one.requests, one.requests)),
   };
   curves.update((points) => [...points.slice(-POINTS_MAX + 1), point]);
-  judged.push({ at_ns: now.at_ns, of: new Map(now.switches.map((one) => [one.dpid, one.requests])) });
+  judged.push({ at_ns: now.at_ns, of: new Map(now.switches.map((one) => [one.dpid, one])) });
   if (judged.length > JUDGED_OVER) judged.shift();
   const first = judged[0]!;
   const over = Math.max(1e-9, (now.at_ns - first.at_ns) / 1e9);
-  switchRates.set(
-    new Map(now.switches.map((one) => [one.dpid, Math.max(0, one.requests - (first.of.get(one.dpid) ?? one.requests)) / over])),
-  );
+  const rates = new Map<string, SwitchRate>();
+  for (const one of now.switches) {
+    const old = first.of.get(one.dpid) ?? one;
+    const visits = one.visits - old.visits;
+    const full = (one.full_visits ?? NaN) - (old.full_visits ?? NaN);
+    rates.set(one.dpid, { requests: Math.max(0, one.requests - old.requests) / over, full: visits > 0 ? full / visits : NaN });
+  }
+  switchRates.set(rates);
 }
 
 /** What came to a distribution since it was read last. */
@@ -171,23 +188,27 @@ export interface Fair {
 
 /** Requests a second below which nothing is said of a switch's share. */
 const JUDGED_FROM = 20;
-/** Below this part of its share a switch is one that asks for less. */
+/** A switch that had more to say after most of its visits asks for more than it gets. */
+const ASKS_MORE = 0.5;
+/** Where that is not known: below this part of its share a switch is one that asks for less. */
 const ASKS_LESS = 0.8;
 
 /**
- * Weighted max-min shares of what was served: a switch that takes clearly less than its share asks for
- * no more, and what it leaves is divided among the others by weight.
+ * Weighted max-min shares of what was served. A switch that asks for no more than it gets is served
+ * whole, and what it leaves is divided among the others by weight: how much those would ask for makes
+ * no difference.
  */
-export function fairness(received: readonly number[], weights: readonly number[]): Fair[] {
-  let full = received.flatMap((rate, at) => (rate >= JUDGED_FROM ? [at] : []));
-  let left = full.reduce((sum, at) => sum + received[at]!, 0);
+export function fairness(rates: readonly SwitchRate[], weights: readonly number[]): Fair[] {
+  const received = rates.map((rate) => rate.requests);
+  const counted = received.flatMap((rate, at) => (rate >= JUDGED_FROM ? [at] : []));
+  const isKnown = counted.every((at) => Number.isFinite(rates[at]!.full));
+  let full = isKnown ? counted.filter((at) => rates[at]!.full > ASKS_MORE) : counted;
   let level = 0;
   for (;;) {
     const weight = full.reduce((sum, at) => sum + weights[at]!, 0);
-    level = weight > 0 ? left / weight : 0;
-    const less = full.filter((at) => received[at]! < ASKS_LESS * level * weights[at]!);
+    level = weight > 0 ? full.reduce((sum, at) => sum + received[at]!, 0) / weight : 0;
+    const less = isKnown ? [] : full.filter((at) => received[at]! < ASKS_LESS * level * weights[at]!);
     if (less.length === 0) break;
-    left -= less.reduce((sum, at) => sum + received[at]!, 0);
     full = full.filter((at) => !less.includes(at));
   }
   const isFull = new Set(full);

@@ -61,6 +61,10 @@ const REST_MAX_MS = 600;
 const LATE_MS = 22;
 /** So many more late frames than others: the machine is slow to draw. */
 const LATE_MAX = 4;
+/** After such a rest it is judged anew: it may have been busy with something else. */
+const JUDGED_AGAIN_MS = 15_000;
+/** So many late frames are enough then. */
+const LATE_AGAIN = 2;
 /** Pixels that are drawn for one of the screen, along each side, while many links move slowly. */
 const ROUGH_SCALE = 0.5;
 
@@ -79,6 +83,8 @@ export class Scene {
   private unprocessed = true;
   /** How many more frames were late than in time; `LATE_MAX` is the end of it. */
   private late = 0;
+  /** When the camera moved last, by the page's clock. */
+  private movedAt = 0;
   /** How long the newest frame of a movement took. */
   private frameMs = 0;
   kind: Shape['kind'] = 'single';
@@ -158,6 +164,7 @@ export class Scene {
     let rest: ReturnType<typeof setTimeout> | undefined;
     sigma.getCamera().on('updated', () => {
       drawing.picks = false;
+      this.judgeAgain();
       clearTimeout(rest);
       rest = setTimeout(() => {
         drawing.picks = true;
@@ -177,7 +184,13 @@ export class Scene {
     });
   }
 
-  /** Counts frames that are late; a machine that was slow once stays so. */
+  private judgeAgain(): void {
+    const now = performance.now();
+    if (now - this.movedAt > JUDGED_AGAIN_MS) this.late = Math.min(this.late, LATE_MAX - LATE_AGAIN);
+    this.movedAt = now;
+  }
+
+  /** Counts frames that are late; a machine that was slow stays so until it has rested. */
   private time(): void {
     if (drawing.picks) return;
     const start = performance.now();

@@ -118,7 +118,7 @@ export function Copyable({ text }: { text: string }): JSX.Element {
   };
   return (
     <div class="copyable">
-      <code>{text}</code>
+      <code tabIndex={0}>{text}</code>
       <Button icon="copy" label={copied ? 'Copied' : 'Copy this line'} onClick={() => void copy()} kind="ghost">
         {copied ? 'Copied' : 'Copy'}
       </Button>

@@ -25,6 +25,7 @@ export const PAGES: readonly (readonly [string, string, IconName])[] = [
   ['acl', 'Rules', 'acl'],
   ['events', 'Events', 'events'],
   ['log', 'Log', 'log'],
+  ['reports', 'Laboratory', 'reports'],
   ['settings', 'Settings', 'settings'],
 ];
 
