@@ -30,6 +30,9 @@ set! {
     batches: Counter,
     /// Visits, empty-handed ones included.
     visits: Counter,
+    /// Visits that read as much as they might: the switch had more to say. Where most of them do it
+    /// asks for more than it gets.
+    full_visits: Counter,
     /// Nanoseconds from its becoming ready to its visit, summed over its visits.
     queue_wait_ns: Counter,
     /// The longest of these waits, in nanoseconds.

@@ -175,7 +175,7 @@ fn a_snapshot_reads_well_as_json() {
     let one = json!({ "count": 1, "p50": 3, "p90": 3, "p99": 3, "buckets": [{ "upper": 3, "count": 1 }] });
     let switch = json!({
         "dpid": "0000000000000007", "worker": 1, "weight": 1, "requests": 42, "bytes_in": 0, "bytes_out": 0,
-        "batches": 0, "visits": 0, "queue_wait_ns": 0, "queue_wait_ns_max": 900, "skips": 0, "revisits": 0,
+        "batches": 0, "visits": 0, "full_visits": 0, "queue_wait_ns": 0, "queue_wait_ns_max": 900, "skips": 0, "revisits": 0,
         "pauses": 0, "sheds": 0, "moves": 0, "bytes_waiting": 65, "evictions": 1, "batch_size": one,
         "queue_waits_ns": none, "handling_time_ns": none, "write_time_ns": none, "batching_delay_ns": none,
         "shed_ports": [{ "port": 4, "sheds": 2 }, { "port": 9, "sheds": 6 }],

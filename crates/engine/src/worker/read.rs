@@ -114,7 +114,9 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         };
         // Less than was asked for: the socket is empty, and the next byte will be announced. The
         // end is announced once, and perhaps it was together with these bytes.
-        state.readable = count == read_max || state.ended;
+        let is_full = count == read_max;
+        conn.stats.full_visits.add(u64::from(is_full));
+        state.readable = is_full || state.ended;
         state.session.was_read(count);
         self.count_read(conn, count);
         let look = |share| self.look_ahead(conn, state, (carried + count, read_max), share);

@@ -46,6 +46,20 @@ fn who_wants_less_gets_it_and_the_others_share_the_rest() {
     judge("some below", 1.0, |workers| (unequal(workers), design::Knobs::default()));
 }
 
+/// A max-min share needs no more of what a switch wants than whether it wants more than it gets.
+#[test]
+fn a_switch_that_wants_more_than_its_share_is_told_from_others() {
+    for (name, _) in FAIR {
+        let outcome = simulated(&plan(named(name), 2, unequal(2)));
+        for (switch, counted) in outcome.snapshot.switches.iter().enumerate() {
+            let counts = &counted.counts;
+            let wants_more = switch % 4 != 0;
+            let (full, visits) = (counts.full_visits, counts.visits);
+            assert_eq!(2 * full > visits, wants_more, "{name}, {switch}: {full} of {visits}");
+        }
+    }
+}
+
 /// Requests that come one by one cost a visit each to a worker that serves them at once: those of
 /// many switches that ask for little would be all that a worker has time for.
 #[test]
