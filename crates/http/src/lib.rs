@@ -17,12 +17,12 @@
 //! 4. `auth` — authentication: the key of a request, its role and its rate ([`access`]);
 //! 5. [`extract`], [`problem`] — the parts of a request, and errors in plain words;
 //! 6. [`api`] — the resources, one a file, `metrics` beside them, and [`openapi`], which describes
-//!    all of them, for people in `docs`; `app_pages`, the pages that applications bring along; `report_pages`, what the
-//!    laboratory wrote;
+//!    all of them, for people in `docs`; `app_pages`, the pages that applications bring along;
+//!    `report_pages`, what the laboratory wrote;
 //! 7. `compat` — the interfaces of Ryu and Floodlight, for scripts that were written for those;
 //! 8. [`desired`] — the desired state: what an operator set and finds again;
-//! 9. [`events`], [`log`] — the newest events and the newest lines of the log, for their followers;
-//!    both on `newest`, a ring;
+//! 9. [`events`], [`log`] — the newest events and the newest lines of the log, for their
+//!    followers; both on `newest`, a ring;
 //! 10. [`snapshots`] — the lists of the network, whole, for applications in their sandbox;
 //! 11. `ui`, a feature — the web interface, built in `web/`.
 //!

@@ -114,8 +114,8 @@ pub const EVENTS_OF_A_KIND: u32 = 100;
 /// See [`EVENTS_OF_A_KIND`].
 pub const EVENTS_PER: Duration = Duration::from_secs(10);
 
-/// Followers of events and of the log at once: half of [`CONNECTIONS_MAX`], so that there is room to ask for
-/// something else.
+/// Followers of events and of the log at once: half of [`CONNECTIONS_MAX`], so that there is room
+/// to ask for something else.
 pub const FOLLOWERS_MAX: usize = 256;
 
 /// Events that a follower is handed at once.

@@ -58,6 +58,7 @@ const SWITCH: &[MetricRow<SwitchSnapshot>] = &[
     ("sent_bytes_total", ONE, "Bytes that were to be written to it", |s| s.counts.bytes_out),
     ("waiting_bytes", ONE, "Bytes that wait for it to read", |s| s.counts.bytes_waiting),
     ("visits_total", ONE, "Visits by workers", |s| s.counts.visits),
+    ("full_visits_total", ONE, "Visits that read as much as they might", |s| s.counts.full_visits),
     ("queue_wait_seconds_total", NANOSECOND, "Time from ready to visit, summed", |s| {
         s.counts.queue_wait_ns
     }),

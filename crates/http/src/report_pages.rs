@@ -1,4 +1,4 @@
-//! The files of the laboratory, for browsers: reports as pages, plots as pictures, all else as text.
+//! The files of the laboratory, for browsers: reports as pages, plots as pictures, others as text.
 //!
 //! A file is shown in a sandbox of the browser's, without scripts and without an origin. Its path
 //! holds a secret of this process, which only a key that may list the files is told: so a file

@@ -1,7 +1,7 @@
 //! The results of the laboratory, for those who look at them over HTTP: the files below one folder.
 //!
-//! A request names a file of the list, and no other path. The kernel resolves it beneath the folder,
-//! through no symbolic link.
+//! A request names a file of the list, and no other path. The kernel resolves it beneath the
+//! folder, through no symbolic link.
 
 use std::fs::{DirEntry, File};
 use std::io::Read;

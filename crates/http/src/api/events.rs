@@ -294,8 +294,8 @@ fn end(SwitchPort { dpid, port }: SwitchPort) -> LinkEnd {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, into_params(parameter_in = Query))]
 pub(crate) struct After {
-    /// The id of the last one that was seen, or `oldest` for all that are kept; only new ones where it is absent. The
-    /// header `Last-Event-ID`, which browsers send when they come back, goes before it
+    /// The id of the last one that was seen, or `oldest` for all that are kept; only new ones where
+    /// it is absent. The header `Last-Event-ID`, which browsers send when they come back, goes before
     pub(super) after: Option<String>,
 }
 

@@ -57,7 +57,7 @@ pub enum LineLevel {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(test, into_params(parameter_in = Query))]
 pub(crate) struct LinesWanted {
-    /// This level and graver ones: `error`, `warn`, `info`, `debug`, `trace`; all where it is absent
+    /// This level and graver ones: `error`, `warn`, `info`, `debug`, `trace`; or else all
     level: Option<LineLevel>,
     /// Lines of a page, 1 to 10000; all that are kept where it is absent
     limit: Option<usize>,

@@ -41,7 +41,7 @@ pub struct ApiReports {
     pub items: Vec<ReportFile>,
     /// How many there are
     pub total: usize,
-    /// Where each is shown, before its name, from the root of the server on; until the controller ends
+    /// Before the name of each, its address from the root on, until the controller ends
     #[cfg_attr(test, schema(example = "reports/5f0c…/"))]
     pub place: String,
 }
