@@ -14,6 +14,8 @@ import { aldis, atEnd, closeBrowser, controller, folder, network, page, tidyUp, 
 
 const APPS = '--apps static-flows,topology,hosts,arp-proxy,nd-proxy,routing,route-flow,spanning'.split(' ');
 
+/** What the page itself is; the rest is what the controller says of the network. */
+const ASSETS = ['/', '/app.js', '/app.css', '/icon.svg'];
 /** Milliseconds in a tick of the kernel's account of processes. */
 const TICK_MS = 10;
 
@@ -31,9 +33,9 @@ async function first(switches) {
   const all = [];
   for (let time = 0; time < 7; time += 1) {
     const seen = await page();
-    let loaded = 0;
-    seen.on('requestfinished', async (asked) => {
-      if (!asked.url().includes('/api/')) loaded += (await asked.sizes()).responseBodySize;
+    const sizes = [];
+    seen.on('requestfinished', (asked) => {
+      if (ASSETS.includes(new URL(asked.url()).pathname)) sizes.push(asked.sizes());
     });
     await seen.goto(made.url, { waitUntil: 'commit' });
     const drawn = await seen.evaluate(async (count) => {
@@ -43,7 +45,8 @@ async function first(switches) {
       await frame();
       return performance.now();
     }, switches);
-    await sleep(500);
+    await until(() => sizes.length === ASSETS.length, 'all of the page');
+    const loaded = (await Promise.all(sizes)).reduce((sum, one) => sum + one.responseBodySize, 0);
     all.push(drawn);
     console.log(`picture after ${drawn.toFixed(0)} ms; ${(loaded / 1024).toFixed(1)} KiB of page; load ${load()}`);
     await seen.context().close();

@@ -37,7 +37,7 @@ impl ReportPlace {
     }
 
     /// Before the name of each file, from the root of the server on.
-    pub(crate) fn from_root(&self) -> String {
+    pub(crate) fn address(&self) -> String {
         format!("reports/{}/", self.0.as_deref().unwrap_or("none"))
     }
 
@@ -88,7 +88,7 @@ mod tests {
     #[test]
     fn only_the_place_that_was_told_is_one() {
         let (one, other) = (ReportPlace::new(), ReportPlace::new());
-        let told = one.from_root();
+        let told = one.address();
         let secret = told.trim_start_matches("reports/").trim_end_matches('/');
         assert!(secret.len() == 64 && one.is(secret) && !other.is(secret));
         for wrong in ["", "none", &secret[..63], &secret.to_uppercase()] {

@@ -132,14 +132,19 @@ impl RouteTable {
             .get("/api/v1/switches/{dpid}/ports/stats", api::inventory::ports)
             .get("/api/v1/switches/{dpid}/queues", api::inventory::queues)
             .get("/api/v1/switches/{dpid}/tables", api::inventory::tables)
-            .get("/apps/{name}", api::app_routes::home_redirect)
+            .of_apps()
+            .get("/metrics", metrics::show)
+            .get(openapi::PATH, openapi::show)
+    }
+
+    /// What installed applications answer themselves.
+    fn of_apps(self) -> RouteTable {
+        self.get("/apps/{name}", api::app_routes::home_redirect)
             .get("/apps/{name}/", api::app_routes::home)
             .below_apps("get", routing::get(api::app_routes::get))
             .below_apps("post", routing::post(api::app_routes::post))
             .below_apps("put", routing::put(api::app_routes::put))
             .below_apps("delete", routing::delete(api::app_routes::delete))
-            .get("/metrics", metrics::show)
-            .get(openapi::PATH, openapi::show)
     }
 
     /// Applications, their order, and guests.

@@ -1,4 +1,4 @@
-//! The results of the laboratory, for those who look at them over HTTP: the files below one folder.
+//! The results of the laboratory, as they are shown over HTTP: the files below one folder.
 //!
 //! A request names a file of the list, and no other path. The kernel resolves it beneath the
 //! folder, through no symbolic link.

@@ -58,6 +58,6 @@ pub(crate) async fn list(State(shared): Ctx) -> Result<Json<ApiReports>, Problem
                       or reports in [http]";
         Problem::missing("no-reports", detail)
     })?;
-    let place = shared.report_place.from_root();
+    let place = shared.report_place.address();
     Ok(Json(ApiReports { total: items.len(), items, place }))
 }
