@@ -67,6 +67,33 @@ async function shapes() {
   }
 }
 
+/** A new size empties what sigma has taken in, until the next frame. */
+async function resized() {
+  const made = await controller(DRAWS);
+  await network(made, 'ring,4', 4);
+  const seen = await page();
+  await seen.goto(made.url);
+  await seen.locator('.shape', { hasText: 'ring' }).waitFor();
+  await seen.evaluate(async () => {
+    const [scene, stage] = [globalThis.aldisScene, document.querySelector('.stage')];
+    const { looks } = scene;
+    const other = (look) => ({ ...look, color: '#123456' });
+    await new Promise((done) => {
+      let calls = 0;
+      // It is told of each size behind the observer of the picture.
+      new ResizeObserver(() => {
+        calls += 1;
+        if (calls === 2) {
+          scene.look({ ...looks, node: (id) => other(looks.node(id)), edge: (edge) => other(looks.edge(edge)) });
+          requestAnimationFrame(() => requestAnimationFrame(done));
+        }
+      }).observe(stage);
+      setTimeout(() => (stage.style.width = '500px'), 100);
+    });
+  });
+  await withoutFaults(seen);
+}
+
 async function packet() {
   const made = await controller(DRAWS);
   await network(made, 'linear,3', 3, ['--pingall', '--for', '300', '--load', '50', '--peers', '2']);
@@ -335,6 +362,7 @@ export const SCENARIOS = [
   ['a page without switches says how to connect one, and asks no other server', nothingConnected],
   ['a fat tree is drawn as one, and a link that is cut is drawn so within a second', fatTree],
   ['rings, tori and trees are recognised', shapes],
+  ['the picture bears a new size and new colours at one moment', resized],
   ['a packet is followed hop by hop, and the flow that drops it is found and removed', packet],
   ['a flow is checked, refused and added with the answer of the controller and the switch', flows],
   ['a weight that is moved counts at once', weights],

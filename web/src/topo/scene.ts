@@ -107,6 +107,8 @@ export class Scene {
     this.sigma = this.draw();
     this.watch = new ResizeObserver(() => {
       this.sigma.resize();
+      // Until the next frame sigma has nothing of the graph, and no colour of it can be changed alone.
+      this.unprocessed = true;
       this.sigma.scheduleRefresh();
     });
     this.watch.observe(container);
