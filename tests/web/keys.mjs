@@ -52,7 +52,8 @@ export async function keys() {
   await seen.getByRole('button', { name: 'Log out' }).click();
   await enter(admin);
   await seen.goto(`${made.url}#/log`);
-  await seen.locator('.log-line').first().waitFor();
+  made.signal('SIGHUP');
+  await seen.locator('.log-line', { hasText: 'SIGHUP' }).first().waitFor();
   assert.deepEqual(seen.faults, []);
 }
 
