@@ -220,7 +220,8 @@ fn serve() -> HttpServer {
     let listening = Listening::on((Ipv4Addr::LOCALHOST, 0).into(), &access).unwrap();
     let (_, incoming) = crate::events::channel();
     let controller = Arc::new(GuestList::default());
-    HttpServer::start(listening, controller, Arc::new(KeepsNothing), incoming, access).unwrap()
+    let (keeps, log) = (Arc::new(KeepsNothing), crate::log::LogLines::new());
+    HttpServer::start(listening, controller, keeps, incoming, log, access).unwrap()
 }
 
 /// The status and the JSON of an answer.
