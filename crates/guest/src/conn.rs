@@ -16,7 +16,7 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 use crate::datapath::Datapath;
 use crate::inbound::{Inbound, bare};
 use crate::limits::{
-    ECHO_EVERY, HANDSHAKE_WITHIN, RETRY_FIRST, RETRY_MAX, STALLED_AFTER, UNREAD_MAX,
+    ECHO_EVERY, HANDSHAKE_WITHIN, RETRY_FIRST, RETRY_MAX, SERVED_WELL, STALLED_AFTER, UNREAD_MAX,
 };
 use crate::refusal;
 use crate::relay::Relay;
@@ -73,6 +73,8 @@ pub(crate) struct GuestConn {
     unread_since: Option<Instant>,
     heard_at: Instant,
     asked_at: Option<Instant>,
+    /// Since when the guest controls the switch.
+    opened_at: Option<Instant>,
 }
 
 impl GuestConn {
@@ -90,6 +92,7 @@ impl GuestConn {
             unread_since: None,
             heard_at: now,
             asked_at: None,
+            opened_at: None,
         }
     }
 
@@ -117,7 +120,7 @@ impl GuestConn {
 
     /// Ends it; it is opened again after a pause.
     pub(crate) fn end(&mut self, why: Option<&str>, now: Instant) {
-        if let Phase::Open(_) = self.phase {
+        if self.opened_at.take().is_some_and(|at| now - at > SERVED_WELL) {
             self.pause = RETRY_FIRST;
         }
         self.socket = None;
@@ -237,11 +240,11 @@ impl GuestConn {
         if !relay.is_empty() {
             self.datapath.guest.send(&self.datapath, relay);
         }
-        if self.datapath.guest.counts.faults.now() > faults {
-            let what = "a message that cannot be read";
-            if let Some(why) = self.datapath.guest.fault(what) {
-                return Err(Ended::Lost(why));
-            }
+        let faults = self.datapath.guest.counts.faults.now() - faults;
+        if faults > 0
+            && let Some(why) = self.datapath.guest.fault(faults, "a message that cannot be read")
+        {
+            return Err(Ended::Lost(why));
         }
         result
     }
@@ -286,6 +289,7 @@ impl GuestConn {
             self.say_hello(version, &[version]);
         }
         self.phase = Phase::Open(version);
+        self.opened_at = Some(self.heard_at);
         self.datapath.open(version);
         Ok(())
     }

@@ -268,10 +268,11 @@ impl Guest {
         self.ring();
     }
 
-    /// It did something wrong; returns the reason where that was once too often.
-    pub(crate) fn fault(&self, what: &str) -> Option<String> {
+    /// It did something wrong, so many times; returns the reason where that was once too often.
+    pub(crate) fn fault(&self, times: u64, what: &str) -> Option<String> {
         let (mut faults, now) = (lock(&self.faults), Instant::now());
-        faults.recent.push_back(now);
+        let times = times.min(FAULTS_MAX.into()) as usize;
+        faults.recent.extend(std::iter::repeat_n(now, times));
         while faults.recent.front().is_some_and(|at| now - *at > FAULTS_WITHIN) {
             faults.recent.pop_front();
         }

@@ -58,6 +58,9 @@ pub(crate) const MESSAGES_AT_ONCE: f64 = 50_000.0;
 /// The first pause before a guest is connected to again; each further one is twice as long.
 pub(crate) const RETRY_FIRST: Duration = Duration::from_millis(250);
 
+/// A connection that was open for so long is followed by the shortest pause again.
+pub(crate) const SERVED_WELL: Duration = Duration::from_secs(5);
+
 /// The longest of them.
 pub(crate) const RETRY_MAX: Duration = Duration::from_secs(15);
 

@@ -195,7 +195,7 @@ impl GuestThread {
             }
             Err(Ended::Fault(why)) => {
                 warn!("{}: switch {dpid}: {why}; it is connected again later", guest.name());
-                if let Some(quarantine) = guest.fault(&why) {
+                if let Some(quarantine) = guest.fault(1, &why) {
                     warn!("{}: quarantined: {quarantine}; \"aldis guest resume\"", guest.name());
                 }
                 conn.end(Some(&why), now);

@@ -96,8 +96,8 @@ mod tests {
         ] {
             assert!(text.lines().any(|there| there == line), "{line} is missing:\n{text}");
         }
-        // Ten states, two numbers of switches, two of each of eight counts.
-        assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), 10 + 2 + 16);
+        // Twelve states, two numbers of switches, two of each of eight counts.
+        assert_eq!(text.lines().filter(|line| !line.starts_with('#')).count(), 12 + 2 + 16);
     }
 
     #[test]
