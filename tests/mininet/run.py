@@ -9,6 +9,7 @@ daemons, the ports are free whatever else runs, and when a scenario ends, howeve
 ALDIS_CONTROLLER names the controller command; by default it is `target/debug/aldis run`.
 """
 
+import concurrent.futures
 import os
 import shutil
 import signal
@@ -24,7 +25,9 @@ SCENARIO_S = 120
 GRACE_S = 20
 NEEDED = ["unshare", "setpriv", "mount", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovs-ofctl", "ovsdb-tool", "mnexec", "ip",
           "ping", "iperf", "ethtool", "tcpdump", "tshark"]
-# As many that fail are tried once more: on a machine that does other things too a deadline passes
+# Most of a scenario is waiting, and each has a world of its own.
+AT_ONCE = 2
+# As many that fail are tried once more, one by one: on a machine that does other things too a deadline passes
 # without a fault of the code. What fails twice is no accident, and what needed a second try is
 # said.
 AGAIN_MAX = 5
@@ -56,9 +59,10 @@ def run(name):
         passed, said = done.returncode == 0, done.stdout
     except subprocess.TimeoutExpired as late:
         passed, said = False, (late.stdout or b"") + b"\nexpected: an end; it had to be killed"
-    print(f"{'ok  ' if passed else 'FAIL'} {name} ({time.monotonic() - start:.1f} s)", flush=True)
-    if said.strip():
-        print("\n".join("     " + line for line in said.decode(errors="replace").strip().splitlines()), flush=True)
+    lines = said.decode(errors="replace").strip().splitlines()
+    how = f"{'ok  ' if passed else 'FAIL'} {name} ({time.monotonic() - start:.1f} s)"
+    # In one piece: another may end at the same time.
+    print("\n".join([how, *("     " + line for line in lines)]), flush=True)
     return passed
 
 
@@ -95,7 +99,8 @@ def main():
     chosen = [name for name, _ in scenarios.all_of_them() if not parts or any(part in name for part in parts)]
     if not chosen:
         give_up(f"no scenario is called {' or '.join(parts)}")
-    failed = [name for name in chosen if not run(name)]
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:
+        failed = [name for name, passed in zip(chosen, pool.map(run, chosen)) if not passed]
     if failed and len(failed) <= AGAIN_MAX:
         print(f"once more: {', '.join(failed)}", flush=True)
         again, failed = failed, [name for name in failed if not run(name)]

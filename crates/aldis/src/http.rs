@@ -441,6 +441,14 @@ fn not_changed(why: LifecycleError) -> NotChanged {
     }
 }
 
+/// Why a guest was not changed, as the server says it.
+fn not_a_guest(why: NotAGuest) -> NotChanged {
+    match why {
+        NotAGuest::Guest(why @ GuestError::Unknown(_)) => NotChanged::Unknown(why.to_string()),
+        other => NotChanged::Refused(other.to_string()),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -469,13 +477,5 @@ mod tests {
         let taken = listen(Some("127.0.0.1:0".parse().unwrap()), &open).unwrap().unwrap();
         let refused = listen(Some(ServeAt::Address(taken.address())), &open).unwrap_err();
         assert!(refused.sentence().contains("taken"), "{refused:?}");
-    }
-}
-
-/// Why a guest was not changed, as the server says it.
-fn not_a_guest(why: NotAGuest) -> NotChanged {
-    match why {
-        NotAGuest::Guest(why @ GuestError::Unknown(_)) => NotChanged::Unknown(why.to_string()),
-        other => NotChanged::Refused(other.to_string()),
     }
 }
