@@ -79,16 +79,13 @@ async function resized() {
     const { looks } = scene;
     const other = (look) => ({ ...look, color: '#123456' });
     await new Promise((done) => {
-      let calls = 0;
-      // It is told of each size behind the observer of the picture.
+      // It is told of a size behind the observer of the picture.
       new ResizeObserver(() => {
-        calls += 1;
-        if (calls === 2) {
-          scene.look({ ...looks, node: (id) => other(looks.node(id)), edge: (edge) => other(looks.edge(edge)) });
-          requestAnimationFrame(() => requestAnimationFrame(done));
-        }
+        if (stage.offsetWidth !== 500) return;
+        setTimeout(done, 300);
+        scene.look({ ...looks, node: (id) => other(looks.node(id)), edge: (edge) => other(looks.edge(edge)) });
       }).observe(stage);
-      setTimeout(() => (stage.style.width = '500px'), 100);
+      stage.style.width = '500px';
     });
   });
   await withoutFaults(seen);
