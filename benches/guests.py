@@ -124,6 +124,8 @@ def beside(args):
                     listens(at)
                     subprocess.run([args.aldis, "guest", "add", kind, "--connect", at, "--observe", "--http", http], check=True,
                                    stdout=subprocess.DEVNULL)
+                    # What it may say at once is said by then.
+                    time.sleep(3)
                     ratios.append(bench(args, listen, 400)["requests_per_second"]["median"] / alone)
                 finally:
                     guest.kill()

@@ -6,10 +6,13 @@ use std::fmt;
 use aldis_control::App;
 use aldis_control::pipeline::AppEntry;
 use aldis_engine::{Handle, LifecycleError};
-use aldis_guest::{GuestApp, GuestError, GuestSpec, GuestStatus, Guests};
+#[cfg(feature = "http")]
+use aldis_guest::GuestStatus;
+use aldis_guest::{GuestApp, GuestError, GuestSpec, Guests};
 use tracing::{info, warn};
 
 use crate::added::{interned, marks_flows_apart, place};
+#[cfg(feature = "http")]
 use crate::own_flows::{remove_all, restore_table_miss};
 
 /// Guests, and the engine whose switches are presented to them.
@@ -76,6 +79,7 @@ impl GuestSet {
     ///
     /// # Errors
     /// There is none of this name, or a worker does not follow.
+    #[cfg(feature = "http")]
     pub(crate) fn remove(&self, name: &str) -> Result<(), NotAGuest> {
         if !self.guests.has(name) {
             return Err(NotAGuest::Guest(GuestError::Unknown(name.to_owned())));
@@ -91,12 +95,14 @@ impl GuestSet {
     ///
     /// # Errors
     /// There is none of this name.
+    #[cfg(feature = "http")]
     pub(crate) fn pause(&self, name: &str, pause: bool) -> Result<(), NotAGuest> {
         let done = if pause { self.guests.pause(name) } else { self.guests.resume(name) };
         done.map_err(NotAGuest::Guest)
     }
 
     /// All of them, by name.
+    #[cfg(feature = "http")]
     pub(crate) fn statuses(&self) -> Vec<GuestStatus> {
         self.guests.statuses()
     }

@@ -32,6 +32,7 @@ mod http;
 mod installed;
 mod knobs;
 mod outlet;
+#[cfg(feature = "http")]
 mod own_flows;
 mod persisted;
 mod refused;

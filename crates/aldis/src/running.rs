@@ -15,6 +15,8 @@ use tracing::{error, info, warn};
 use crate::Refused;
 use crate::admin::{Admin, SettingsOrigin};
 use crate::banner::{self, banner};
+#[cfg(feature = "sandbox")]
+use crate::config::Config;
 use crate::config::LogFormat;
 use crate::controller::Configure;
 use crate::give_back::GiveBack;
@@ -93,12 +95,7 @@ pub(crate) fn start(
     let settings = Arc::new(Settings::new(config, engine.handle()));
     let admin = Arc::new(Admin::new(origin, Arc::clone(&settings), persisted, engine.handle()));
     #[cfg(feature = "sandbox")]
-    let installed = {
-        let config = settings.now();
-        let trust = config.trust().map_err(Refused::Usage)?;
-        let (folder, tables) = (config.app_folder.clone(), config.tables());
-        InstalledApps::start(engine.handle(), folder, trust, tables, Arc::clone(&admin))?
-    };
+    let installed = install(&engine, &settings.now(), &admin)?;
     let guests = Arc::new(GuestSet::start(engine.handle(), &settings.now().guests()));
     #[cfg(feature = "http")]
     let http = serving.start(
@@ -131,6 +128,18 @@ pub(crate) fn start(
         outlets,
     };
     Ok(running)
+}
+
+/// Installs what the folder of applications holds.
+#[cfg(feature = "sandbox")]
+fn install(
+    engine: &Engine,
+    config: &Config,
+    admin: &Arc<Admin>,
+) -> Result<Arc<InstalledApps>, Refused> {
+    let trust = config.trust().map_err(Refused::Usage)?;
+    let (folder, tables) = (config.app_folder.clone(), config.tables());
+    Ok(InstalledApps::start(engine.handle(), folder, trust, tables, Arc::clone(admin))?)
 }
 
 impl std::fmt::Debug for Running {

@@ -5,8 +5,8 @@ use std::time::Instant;
 
 use crate::limits::{MESSAGES_AT_ONCE, MESSAGES_PER_REQUEST, MESSAGES_PER_SECOND};
 
-/// Messages that may still be read of a guest. Above it nothing of it is read, and it waits, as on a
-/// slow network.
+/// Messages that may still be read of a guest. Above it nothing of it is read, and it waits, as on
+/// a slow network.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     left: f64,

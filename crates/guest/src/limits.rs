@@ -50,7 +50,7 @@ pub(crate) const HANDSHAKE_WITHIN: Duration = Duration::from_secs(5);
 pub(crate) const MESSAGES_PER_REQUEST: f64 = 4.0;
 
 /// Messages that it may send a second besides, at all switches together.
-pub(crate) const MESSAGES_PER_SECOND: f64 = 10_000.0;
+pub(crate) const MESSAGES_PER_SECOND: f64 = 4_000.0;
 
 /// Most messages that it may save up: a controller that begins fills the tables of its switches.
 pub(crate) const MESSAGES_AT_ONCE: f64 = 50_000.0;
