@@ -24,8 +24,8 @@ const NAME: &str = "ryu";
 /// Arguments of `aldis ryu`.
 #[derive(clap::Args)]
 #[command(after_help = "\
-Once, in a directory of your own:
-  python3 -m venv ryu && ryu/bin/pip install aldis-ryu     (from a clone: ./sdk/ryu)
+Once, in a clone of Aldis:
+  python3 -m venv ryu && ryu/bin/pip install ./sdk/ryu
 
 Examples:
   aldis ryu --python ryu/bin/python simple_switch_13.py    a file, as ryu-manager took it

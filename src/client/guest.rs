@@ -334,13 +334,16 @@ mod tests {
     /// The commands of the help and of the page on guests are commands.
     #[test]
     fn the_examples_are_understood() {
-        let page = include_str!("../../docs/guests.md");
+        // As a shell reads the loop over students, for the first of them.
+        let page = include_str!("../../docs/guests.md").replace("\\\n", "");
+        let page = page.replace("$((6700 + student))", "6701").replace("$student", "1");
+        let page = page.replace("$((2 * student - 1))-$((2 * student))", "1-2");
         let help = crate::help::laid_out(<Cli as clap::CommandFactory>::command(), 100);
         let behind = |names: &[&str]| {
             let found = names.iter().try_fold(&help, |command, name| command.find_subcommand(name));
             found.and_then(|command| command.get_after_help()).map(ToString::to_string).unwrap()
         };
-        let texts = [page.to_owned(), behind(&["guest"]), behind(&["guest", "add"])];
+        let texts = [page, behind(&["guest"]), behind(&["guest", "add"])];
         let lines = texts.iter().flat_map(|text| text.lines()).map(str::trim);
         let mut known = 0;
         for line in lines.filter(|line| line.starts_with("aldis guest ")) {

@@ -62,8 +62,8 @@ impl Interpreter {
         match end_of(&mut child, CHECK_WITHIN) {
             Some(status) if status.success() => Ok(Interpreter(python)),
             Some(_) => Err(format!(
-                "{name} has no package aldis-ryu: \"python3 -m venv ryu && ryu/bin/pip install aldis-ryu\" (from a clone: \
-                 ./sdk/ryu), and --python ryu/bin/python"
+                "{name} has no package aldis-ryu: \"python3 -m venv ryu && ryu/bin/pip install ./sdk/ryu\" in a clone of Aldis, \
+                 and --python ryu/bin/python"
             )),
             None => {
                 let _ = child.kill();

@@ -147,7 +147,8 @@ impl Grant {
     /// network; nothing where they are apart.
     pub(crate) fn overlap(&self, other: &Grant) -> Option<&'static str> {
         let (one, two) = (&self.spec, &other.spec);
-        if one.read_only || two.read_only || switches_apart(one, two) {
+        let looks_on = |spec: &GuestSpec| spec.read_only || spec.observe;
+        if looks_on(one) || looks_on(two) || switches_apart(one, two) {
             return None;
         }
         let own_apart =

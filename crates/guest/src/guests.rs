@@ -57,8 +57,7 @@ impl std::fmt::Display for GuestError {
             ),
             GuestError::Overlap { guest, other, what } => write!(
                 f,
-                "the guests \"{guest}\" and \"{other}\" would share {what}: narrow the grant of one, or have one observe only \
-                 (read-only)"
+                "the guests \"{guest}\" and \"{other}\" would share {what}: narrow the grant of one, or have one observe"
             ),
             GuestError::TooMany => write!(f, "there may be {GUESTS_MAX} guests at most"),
             GuestError::Unknown(name) => write!(f, "there is no guest \"{name}\""),

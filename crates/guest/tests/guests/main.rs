@@ -395,7 +395,7 @@ fn overlapping_grants_are_refused_with_both_names() {
     assert!(words.contains("\"one\"") && words.contains("\"two\""), "{words}");
     assert!(matches!(refused, GuestError::Overlap { .. }));
     stage.add(own(listening.spec("apart"), "ipv4_dst=11.0.0.0/8"));
-    stage.add(GuestSpec { read_only: true, ..two });
+    stage.add(GuestSpec { observe: true, ..two });
     stage.stop();
 }
 
