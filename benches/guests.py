@@ -115,24 +115,29 @@ def beside(args):
     try:
         listens(listen), listens(http)
         rates = {kind: [] for kind in ("deaf", "floods", "dies")}
+        rate = lambda: bench(args, listen, 400)["requests_per_second"]["median"]
+        ask = lambda *words: subprocess.run([args.aldis, "guest", *words, "--http", http], check=True, stdout=subprocess.DEVNULL)
         for _ in range(args.rounds):
             for kind, ratios in rates.items():
-                alone = bench(args, listen, 400)["requests_per_second"]["median"]
                 at = free()
                 guest = pinned(1, sys.executable, __file__, "--play", kind, at)
                 try:
                     listens(at)
-                    subprocess.run([args.aldis, "guest", "add", kind, "--connect", at, "--observe", "--http", http], check=True,
-                                   stdout=subprocess.DEVNULL)
+                    none = rate()
+                    ask("add", kind, "--connect", at, "--observe")
                     # What it may say at once is said by then.
                     time.sleep(3)
-                    ratios.append(bench(args, listen, 400)["requests_per_second"]["median"] / alone)
+                    bad = rate()
+                    ask("pause", kind)
+                    ratios.append((bad / none, bad / rate()))
                 finally:
                     guest.kill()
                     guest.wait()
-                    subprocess.run([args.aldis, "guest", "remove", kind, "--http", http], check=True, stdout=subprocess.DEVNULL)
+                    ask("remove", kind)
         for kind, ratios in rates.items():
-            print(f"{kind}: others at {statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})")
+            none, paused = [[pair[place] for pair in ratios] for place in (0, 1)]
+            print(f"{kind}: others at {statistics.median(none):.2f} ({min(none):.2f} to {max(none):.2f}) of without it, "
+                  f"{statistics.median(paused):.2f} ({min(paused):.2f} to {max(paused):.2f}) of beside the same, paused")
     finally:
         controller.kill()
         controller.wait()
