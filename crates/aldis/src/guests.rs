@@ -81,13 +81,14 @@ impl GuestSet {
     /// There is none of this name, or a worker does not follow.
     #[cfg(feature = "http")]
     pub(crate) fn remove(&self, name: &str) -> Result<(), NotAGuest> {
-        if !self.guests.has(name) {
-            return Err(NotAGuest::Guest(GuestError::Unknown(name.to_owned())));
-        }
+        let unknown = || NotAGuest::Guest(GuestError::Unknown(name.to_owned()));
+        let spec = self.guests.spec(name).ok_or_else(unknown)?;
         self.engine.remove_app(name).map_err(NotAGuest::Engine)?;
         self.guests.remove(name).map_err(NotAGuest::Guest)?;
         remove_all(&self.engine, name);
-        restore_table_miss(&self.engine);
+        if spec.may_replace_table_miss() {
+            restore_table_miss(&self.engine, &spec);
+        }
         Ok(())
     }
 

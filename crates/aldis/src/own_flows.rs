@@ -8,6 +8,7 @@ use aldis_control::limits::COMMAND_MESSAGES_MAX;
 use aldis_control::switch::{Seen, SwitchInfo};
 use aldis_engine::Handle;
 use aldis_engine::command::Answer;
+use aldis_guest::GuestSpec;
 use aldis_wire::msg::{
     Action, FlowMod, FlowStats, FlowStatsRequest, Match, Message, PortNo, StatsRequest,
     StatsRequestBody, TableNo,
@@ -45,14 +46,14 @@ pub(crate) fn remove_all(engine: &Handle, name: &str) {
     }
 }
 
-/// Puts back, on every switch of 1.3, the flow by which packets that match nothing come to the
-/// controller: a guest that was removed may have had one of its own in that place.
-pub(crate) fn restore_table_miss(engine: &Handle) {
+/// Puts back, on the switches of 1.3 of a guest that was removed, the flow by which packets that
+/// match nothing come to the controller: the guest may have had one of its own in that place.
+pub(crate) fn restore_table_miss(engine: &Handle, guest: &GuestSpec) {
     let to_controller = Action::output(PortNo::CONTROLLER);
     let miss = FlowMod::add(Match::new()).priority(0).actions([to_controller]);
     let restore = |seen: Seen| {
         let SwitchInfo { dpid, version, .. } = seen.switch.info;
-        let is_needed = version == Version::V13;
+        let is_needed = version == Version::V13 && guest.has_switch(dpid);
         is_needed.then(|| (dpid, engine.command(dpid, &[miss.clone().into()], WITHIN)))
     };
     let asked: Vec<_> = engine.switches().into_iter().filter_map(restore).collect();

@@ -113,8 +113,8 @@ impl App for GuestApp {
     ];
 
     fn init_switch(&mut self, _: Time, switch: &SwitchInfo) -> Option<Arc<Datapath>> {
-        let guest = self.guest.shared()?;
-        guest.grant.has_switch(switch.dpid).then(|| Arc::new(Datapath::new(guest, switch)))
+        let has_switch = self.guest.grant.spec().has_switch(switch.dpid);
+        has_switch.then(|| Arc::new(Datapath::new(Arc::clone(&self.guest), switch)))
     }
 
     fn packet_ins(

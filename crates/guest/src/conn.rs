@@ -16,7 +16,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 use crate::datapath::Datapath;
 use crate::inbound::{Inbound, bare};
 use crate::limits::{
-    ECHO_EVERY, HANDSHAKE_WITHIN, RETRY_FIRST, RETRY_MAX, SERVED_WELL, STALLED_AFTER, UNREAD_MAX,
+    ANSWERS_MAX, ECHO_EVERY, HANDSHAKE_WITHIN, RETRY_FIRST, RETRY_MAX, SERVED_WELL, STALLED_AFTER,
+    UNREAD_MAX,
 };
 use crate::refusal;
 use crate::relay::Relay;
@@ -69,6 +70,8 @@ pub(crate) struct GuestConn {
     carry: Vec<u8>,
     out: Vec<u8>,
     written: usize,
+    /// Bytes of it that are answers made here.
+    answers: usize,
     /// Since when the guest has read nothing of what waits.
     unread_since: Option<Instant>,
     heard_at: Instant,
@@ -89,6 +92,7 @@ impl GuestConn {
             carry: vec![],
             out: vec![],
             written: 0,
+            answers: 0,
             unread_since: None,
             heard_at: now,
             asked_at: None,
@@ -127,7 +131,7 @@ impl GuestConn {
         self.phase = Phase::Waiting { until: now + self.pause };
         self.pause = (self.pause * 2).min(RETRY_MAX);
         self.session = GuestSession::default();
-        (self.carry, self.out, self.written) = (vec![], vec![], 0);
+        (self.carry, self.out, self.written, self.answers) = (vec![], vec![], 0, 0);
         (self.unread_since, self.asked_at) = (None, None);
         self.datapath.close(why);
     }
@@ -147,7 +151,7 @@ impl GuestConn {
 
     /// Whether what the guest says can be taken now.
     pub(crate) fn takes_more(&self) -> bool {
-        self.datapath.takes_inbound()
+        self.datapath.takes_inbound() && self.answers < ANSWERS_MAX
     }
 
     /// The socket can be written to.
@@ -167,7 +171,7 @@ impl GuestConn {
     pub(crate) fn write(&mut self, now: Instant) -> Result<(), Ended> {
         loop {
             if self.written == self.out.len() {
-                (self.written, self.unread_since) = (0, None);
+                (self.written, self.answers, self.unread_since) = (0, 0, None);
                 self.out.clear();
                 let is_open = matches!(self.phase, Phase::Open(_));
                 if is_open && self.datapath.take_outbox(&mut self.out) {
@@ -226,8 +230,9 @@ impl GuestConn {
         let mut relay = Relay::default();
         let mut chop = Chop::new(bytes);
         let faults = self.datapath.guest.counts.faults.now();
-        let mut result = Ok(());
+        let (mut result, mut messages, before) = (Ok(()), 0, self.out.len());
         for raw in chop.by_ref() {
+            messages += 1;
             result = match raw {
                 Ok(raw) => self.take_message(raw, &mut relay),
                 Err(why) => Err(Ended::Fault(format!("the stream is no OpenFlow any more: {why}"))),
@@ -237,6 +242,8 @@ impl GuestConn {
             }
         }
         self.carry = chop.rest().to_vec();
+        self.answers += self.out.len() - before;
+        self.datapath.guest.counts.messages.add(messages);
         if !relay.is_empty() {
             self.datapath.guest.send(&self.datapath, relay);
         }

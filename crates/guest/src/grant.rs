@@ -4,7 +4,6 @@
 use aldis_apps::match_bits::{PacketBits, TernaryMatch};
 use aldis_apps::spelling::Spelled;
 use aldis_control::weights::Switches;
-use aldis_wire::DatapathId;
 use aldis_wire::msg::{Field, Match, PortNo};
 
 use crate::spec::{GuestSpec, NumberRanges};
@@ -30,12 +29,6 @@ impl Grant {
 
     pub(crate) fn spec(&self) -> &GuestSpec {
         &self.spec
-    }
-
-    /// Whether it has the switch.
-    pub(crate) fn has_switch(&self, dpid: DatapathId) -> bool {
-        let switches = &self.spec.switches;
-        switches.is_empty() || switches.iter().any(|some| some.0.contains(dpid))
     }
 
     /// Whether it has the port; reserved ports are no one port.

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::os::fd::OwnedFd;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
 use aldis_control::Time;
 use aldis_wire::DatapathId;
 use rustix::event::{EventfdFlags, eventfd};
+use tracing::warn;
 
 use crate::cookie::Cookies;
 use crate::datapath::Datapath;
@@ -44,17 +45,33 @@ pub(crate) struct Guest {
     paused: AtomicBool,
     ended: AtomicBool,
     faults: Mutex<Faults>,
-    own: Weak<Guest>,
+    added: Instant,
+    /// When a request was last shed.
+    shed_at: LastTime,
+    /// When it last had more to say than it was asked for.
+    flooded_at: LastTime,
 }
 
 #[derive(Debug, Default)]
 struct Faults {
     recent: VecDeque<Instant>,
     quarantine: Option<String>,
-    /// When a request was last shed.
-    shed_at: Option<Instant>,
-    /// When it last had more to say than it was asked for.
-    flooded_at: Option<Instant>,
+}
+
+/// When something last happened, in milliseconds since the guest was added, and one more; 0 before.
+#[derive(Debug, Default)]
+struct LastTime(AtomicU64);
+
+impl LastTime {
+    fn set(&self, since: Instant) {
+        self.0.store(since.elapsed().as_millis() as u64 + 1, Ordering::Relaxed);
+    }
+
+    /// Whether that is less than a second ago.
+    fn is_recent(&self, since: Instant) -> bool {
+        let last = self.0.load(Ordering::Relaxed);
+        last > 0 && since.elapsed().as_millis() as u64 + 1 - last < 1000
+    }
 }
 
 /// What is counted, by workers and by the guest's thread.
@@ -113,7 +130,7 @@ impl Guest {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let cookies = Cookies::of(&spec.name);
         let rate = Rate { most: spec.rate, counted: AtomicU64::new(0) };
-        Ok(Arc::new_cyclic(|own| Guest {
+        Ok(Arc::new(Guest {
             grant: Grant::of(spec),
             cookies,
             counts: GuestCounters::default(),
@@ -127,7 +144,9 @@ impl Guest {
             paused: AtomicBool::new(false),
             ended: AtomicBool::new(false),
             faults: Mutex::default(),
-            own: own.clone(),
+            added: Instant::now(),
+            shed_at: LastTime::default(),
+            flooded_at: LastTime::default(),
         }))
     }
 
@@ -139,11 +158,6 @@ impl Guest {
         &self.bell
     }
 
-    /// Itself, for a switch that joins.
-    pub(crate) fn shared(&self) -> Option<Arc<Guest>> {
-        self.own.upgrade()
-    }
-
     /// Whether a request may be handed over now, as far as its rate goes.
     #[inline]
     pub(crate) fn may_be_asked(&self, now: Time) -> bool {
@@ -153,12 +167,12 @@ impl Guest {
     /// A request was shed.
     pub(crate) fn shed(&self, count: u64) {
         self.counts.shed.add(count);
-        lock(&self.faults).shed_at = Some(Instant::now());
+        self.shed_at.set(self.added);
     }
 
     /// It has more to say than it was asked for.
     pub(crate) fn floods(&self) {
-        lock(&self.faults).flooded_at = Some(Instant::now());
+        self.flooded_at.set(self.added);
     }
 
     /// Requests that it was handed, and messages that it sent.
@@ -225,7 +239,6 @@ impl Guest {
     pub(crate) fn send(&self, datapath: &Arc<Datapath>, relay: Relay) {
         let worker = datapath.worker().min(WORKERS_MAX - 1);
         datapath.inbound_waits(relay.bytes.len());
-        self.counts.messages.add(relay.meta.len() as u64);
         lock(&self.inboxes[worker]).push_back((Arc::clone(datapath), relay));
         (self.rouse)(worker);
     }
@@ -283,6 +296,7 @@ impl Guest {
             format!("{FAULTS_MAX} faults within {} s, the last: {what}", FAULTS_WITHIN.as_secs());
         faults.quarantine = Some(why.clone());
         drop(faults);
+        warn!("{0}: quarantined until \"aldis guest resume {0}\": {why}", self.name());
         self.pause();
         Some(why)
     }
@@ -297,7 +311,6 @@ impl Guest {
         };
         let switches: Vec<_> = self.datapaths().iter().map(switch).collect();
         let faults = lock(&self.faults);
-        let is_recent = |at: Option<Instant>| at.is_some_and(|at| at.elapsed().as_secs() < 1);
         let (state, reason) = match &faults.quarantine {
             Some(why) => (GuestState::Quarantined, Some(why.clone())),
             None if !self.is_served() => (GuestState::Paused, None),
@@ -305,12 +318,12 @@ impl Guest {
                 let why = switches.iter().find_map(|switch| switch.reason.clone());
                 (GuestState::Away, why)
             }
-            None if is_recent(faults.flooded_at) => {
+            None if self.flooded_at.is_recent(self.added) => {
                 let why =
                     "it sends more messages than it is handed requests for, and is read slowly";
                 (GuestState::Flooding, Some(why.to_owned()))
             }
-            None if is_recent(faults.shed_at) => {
+            None if self.shed_at.is_recent(self.added) => {
                 let why = "it does not read as fast as requests come, or they come above its rate";
                 (GuestState::Shedding, Some(why.to_owned()))
             }

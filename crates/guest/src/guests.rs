@@ -148,9 +148,9 @@ impl Guests {
         self.guests().values().map(|served| served.guest.status()).collect()
     }
 
-    /// Whether there is one of this name.
-    pub fn has(&self, name: &str) -> bool {
-        self.guests().contains_key(name)
+    /// What is said of the one of this name.
+    pub fn spec(&self, name: &str) -> Option<GuestSpec> {
+        self.guests().get(name).map(|served| served.guest.grant.spec().clone())
     }
 
     /// Ends the service of all.

@@ -108,12 +108,8 @@ impl Inbound<'_> {
                 for bucket in &mut change.buckets {
                     bucket.actions = self.actions(std::mem::take(&mut bucket.actions))?;
                 }
-                let mut kept = self.datapath.kept();
-                match command {
-                    GroupModCommand::DELETE => kept.groups.remove(&change.group_id.0),
-                    _ => kept.groups.insert(change.group_id.0),
-                };
-                drop(kept);
+                let is_delete = command == GroupModCommand::DELETE;
+                self.datapath.kept().groups.change(change.group_id.0, is_delete)?;
                 self.pass(xid, &Message::GroupMod(change))
             }
             Message::MeterMod(change) => {
@@ -123,12 +119,8 @@ impl Inbound<'_> {
                 if !self.datapath.guest.grant.has_meter(change.meter_id.0) {
                     return Err(Refusal::Meter);
                 }
-                let mut kept = self.datapath.kept();
-                match change.command {
-                    MeterModCommand::DELETE => kept.meters.remove(&change.meter_id.0),
-                    _ => kept.meters.insert(change.meter_id.0),
-                };
-                drop(kept);
+                let is_delete = change.command == MeterModCommand::DELETE;
+                self.datapath.kept().meters.change(change.meter_id.0, is_delete)?;
                 self.pass(xid, &Message::MeterMod(change))
             }
             // These change what all share.

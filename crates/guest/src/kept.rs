@@ -9,7 +9,7 @@ use aldis_wire::msg::{FlowMod, FlowRemoved, Message};
 use aldis_wire::{NO_BUFFER, Version};
 use foldhash::fast::RandomState;
 
-use crate::limits::FLOWS_KEPT_MAX;
+use crate::limits::{FLOWS_KEPT_MAX, NUMBERS_KEPT_MAX};
 use crate::refusal::Refusal;
 use crate::relay::Relay;
 
@@ -40,8 +40,34 @@ type FlowKey = [u8; 42];
 pub(crate) struct Kept {
     /// Its flows, with whether it wants to be told when they go. On a switch of 1.0 alone.
     flows: HashMap<FlowKey, bool, RandomState>,
-    pub(crate) groups: BTreeSet<u32>,
-    pub(crate) meters: BTreeSet<u32>,
+    pub(crate) groups: KeptNumbers,
+    pub(crate) meters: KeptNumbers,
+}
+
+/// The numbers of groups, or of meters.
+#[derive(Debug, Default)]
+pub(crate) struct KeptNumbers(BTreeSet<u32>);
+
+impl KeptNumbers {
+    /// One was deleted, or else added or changed.
+    ///
+    /// # Errors
+    /// There are too many.
+    pub(crate) fn change(&mut self, number: u32, is_delete: bool) -> Result<(), Refusal> {
+        if is_delete {
+            self.0.remove(&number);
+        } else if self.0.len() < NUMBERS_KEPT_MAX || self.0.contains(&number) {
+            self.0.insert(number);
+        } else {
+            return Err(Refusal::Full);
+        }
+        Ok(())
+    }
+
+    /// All, which are deleted.
+    pub(crate) fn take(&mut self) -> impl Iterator<Item = u32> + use<> {
+        std::mem::take(&mut self.0).into_iter()
+    }
 }
 
 impl Kept {
@@ -203,6 +229,18 @@ mod tests {
         // Of another's flow nothing is sent.
         let other = FlowMod::delete_strict(to_host(3));
         assert_eq!(sent(&mut kept, other), []);
+    }
+
+    #[test]
+    fn numbers_are_bounded_and_taken_together() {
+        let mut numbers = KeptNumbers::default();
+        let most = NUMBERS_KEPT_MAX as u32;
+        assert!((0..most).all(|number| numbers.change(number, false).is_ok()));
+        assert_eq!(numbers.change(most, false), Err(Refusal::Full));
+        assert_eq!(numbers.change(3, false), Ok(()));
+        assert_eq!(numbers.change(3, true), Ok(()));
+        assert_eq!(numbers.change(most, false), Ok(()));
+        assert_eq!((numbers.take().count(), numbers.take().count()), (NUMBERS_KEPT_MAX, 0));
     }
 
     #[test]

@@ -24,6 +24,10 @@ pub const QUEUE_MAX: usize = 64 << 20;
 /// Bytes of a guest that wait for a worker at one switch: above it nothing is read of its socket.
 pub(crate) const INBOUND_MAX: usize = 256 << 10;
 
+/// Bytes of answers to a guest that are made here and that it has not read: above it nothing is
+/// read of its socket.
+pub(crate) const ANSWERS_MAX: usize = 256 << 10;
+
 /// Bytes that are read of a socket of a guest at once.
 pub(crate) const READ_MAX: usize = 64 << 10;
 
@@ -38,6 +42,9 @@ pub(crate) const REMEMBERED_MAX: usize = 16 << 10;
 
 /// Flows of a guest on a switch of OpenFlow 1.0, which has no removal by cookie.
 pub(crate) const FLOWS_KEPT_MAX: usize = 64 << 10;
+
+/// Groups, and meters, of a guest on one switch.
+pub(crate) const NUMBERS_KEPT_MAX: usize = 64 << 10;
 
 /// Cookies that do not fit the bits that a guest has, at one guest.
 pub(crate) const COOKIES_KEPT_MAX: usize = 64 << 10;

@@ -7,6 +7,7 @@ use std::str::FromStr;
 
 use aldis_apps::spelling::{Matching, Spelled};
 use aldis_control::weights::Switches;
+use aldis_wire::DatapathId;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::{NAME_MAX, QUEUE_DEFAULT, QUEUE_MAX, RANGES_MAX};
@@ -21,7 +22,7 @@ pub struct GuestSpec {
     pub name: String,
     /// Where it listens for switches.
     pub connect: Spelled<GuestAddress>,
-    /// The switches that it may see: all where none are named.
+    /// The switches that it may see, [`RANGES_MAX`] entries at most: all where none are named.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub switches: Vec<Spelled<Switches>>,
     /// The packets that are its own.
@@ -48,10 +49,10 @@ pub struct GuestSpec {
     /// Whether it gets copies, and the requests go on to the next application all the same.
     #[serde(default, skip_serializing_if = "is_false")]
     pub observe: bool,
-    /// Most requests a second that it is handed, of all switches together.
+    /// Most requests a second that it is handed, of all switches together; 1 and more.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<u32>,
-    /// Bytes that may wait for it at one switch.
+    /// Bytes that may wait for it at one switch: 4096 to [`QUEUE_MAX`].
     #[serde(default = "queue_default")]
     pub queue: usize,
     /// What becomes of a request that it cannot take: it is away or paused, or its queue is full.
@@ -91,6 +92,24 @@ impl GuestSpec {
         }
     }
 
+    /// Whether it may see the switch.
+    pub fn has_switch(&self, dpid: DatapathId) -> bool {
+        self.switches.is_empty() || self.switches.iter().any(|some| some.0.contains(dpid))
+    }
+
+    /// Whether it may have a flow in the place of the one by which packets that match nothing come
+    /// to the controller: in the first table, for all packets, of priority 0.
+    pub fn may_replace_table_miss(&self) -> bool {
+        let has_zero = |numbers: &Option<Spelled<NumberRanges>>| {
+            numbers.as_ref().is_none_or(|numbers| numbers.0.contains(0))
+        };
+        !self.read_only
+            && self.matching.0.fields.is_empty()
+            && self.ports.is_none()
+            && has_zero(&self.tables)
+            && has_zero(&self.priorities)
+    }
+
     /// Checks what serde cannot.
     ///
     /// # Errors
@@ -103,6 +122,9 @@ impl GuestSpec {
                 "name: {:?} is none for a guest: small letters, digits and \"-\", {NAME_MAX} at most",
                 self.name.chars().take(NAME_MAX).collect::<String>()
             ));
+        }
+        if self.switches.len() > RANGES_MAX {
+            return Err(format!("switches: {RANGES_MAX} entries at most"));
         }
         if !(4096..=QUEUE_MAX).contains(&self.queue) {
             return Err(format!("queue: from 4096 to {QUEUE_MAX} bytes, not {}", self.queue));
@@ -234,6 +256,9 @@ mod tests {
         let mut spec = GuestSpec::new("Ryu!", "127.0.0.1:6654".parse().unwrap());
         assert!(spec.check().unwrap_err().starts_with("name: \"Ryu!\""));
         spec.name = "ryu".to_owned();
+        spec.switches = vec![Spelled("1".parse().unwrap()); RANGES_MAX + 1];
+        assert!(spec.check().unwrap_err().starts_with("switches:"));
+        spec.switches.truncate(RANGES_MAX);
         spec.queue = 1;
         assert!(spec.check().unwrap_err().starts_with("queue:"));
         for wrong in ["", "4-1", "a", "1-2-3", "1,,2", "-1"] {

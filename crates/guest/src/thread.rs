@@ -94,8 +94,11 @@ impl GuestThread {
         if flags.intersects(EventFlags::OUT) {
             done = conn.writable(now);
         }
-        // Where it failed or was closed, reading says why.
-        if done.is_ok() && !flags.difference(EventFlags::OUT).is_empty() && self.may_read {
+        // Where it failed or was closed, reading says why. The kernel reports that again and again,
+        // also while nothing is to be read of the guest.
+        let is_over = flags.intersects(EventFlags::HUP | EventFlags::ERR);
+        let is_readable = !flags.difference(EventFlags::OUT).is_empty();
+        if done.is_ok() && is_readable && (self.may_read || is_over) {
             done = conn.read(&mut self.room, now);
             self.look_at_allowance(now);
         }
@@ -195,9 +198,7 @@ impl GuestThread {
             }
             Err(Ended::Fault(why)) => {
                 warn!("{}: switch {dpid}: {why}; it is connected again later", guest.name());
-                if let Some(quarantine) = guest.fault(1, &why) {
-                    warn!("{}: quarantined: {quarantine}; \"aldis guest resume\"", guest.name());
-                }
+                guest.fault(1, &why);
                 conn.end(Some(&why), now);
             }
         }

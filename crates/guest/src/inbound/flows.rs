@@ -184,7 +184,7 @@ impl Inbound<'_> {
 
     /// "All groups" are those of the guest.
     pub(super) fn delete_groups(&mut self, xid: u32, change: &GroupMod) -> Result<(), Refusal> {
-        let groups = std::mem::take(&mut self.datapath.kept().groups);
+        let groups = self.datapath.kept().groups.take();
         for group in groups {
             let one = GroupMod { group_id: GroupNo(group), ..change.clone() };
             self.pass(xid, &Message::GroupMod(one))?;
@@ -194,7 +194,7 @@ impl Inbound<'_> {
 
     /// "All meters" are those of the guest.
     pub(super) fn delete_meters(&mut self, xid: u32, change: &MeterMod) -> Result<(), Refusal> {
-        let meters = std::mem::take(&mut self.datapath.kept().meters);
+        let meters = self.datapath.kept().meters.take();
         for meter in meters {
             let one = MeterMod { meter_id: MeterNo(meter), ..change.clone() };
             self.pass(xid, &Message::MeterMod(one))?;

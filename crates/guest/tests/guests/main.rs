@@ -3,6 +3,7 @@
 
 mod stage;
 
+use std::io::Write;
 use std::time::Instant;
 
 use aldis_control::Cookie;
@@ -346,6 +347,22 @@ fn a_guest_that_floods_is_read_slowly_and_others_are_served() {
     // It is still a guest: nothing of it is lost, and it is asked.
     let status = stage.status("floods");
     assert_eq!((status.counts.faults, status.counts.refused), (0, 0));
+    stage.stop();
+}
+
+#[test]
+fn a_guest_that_does_not_read_its_answers_is_not_read_either() {
+    let (stage, listening) = (GuestStage::start(), Listening::new());
+    stage.add(listening.spec("echoes"));
+    let _switch = stage.switch(V13, 7);
+    let (guest, _) = listening.guest(V13);
+    let mut socket = guest.socket();
+    socket.set_write_timeout(Some(std::time::Duration::from_secs(2))).unwrap();
+    let mut echo = vec![4, kind::ECHO_REQUEST, 0xea, 0x60, 0, 0, 0, 1];
+    echo.resize(60_000, 7);
+    // Far more than the sockets between them take, and fewer messages than it may send at once.
+    let sent = (0..5_000).take_while(|_| socket.write_all(&echo).is_ok()).count();
+    assert!(sent < 5_000, "300 MB of answers are held");
     stage.stop();
 }
 
