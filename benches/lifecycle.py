@@ -5,7 +5,8 @@
 
 The controller has core 0, the load core 1. Rounds without and with changes take turns: in one with changes the application is
 stopped, or started, each --every seconds. With windows of 400 requests the rate and what went unanswered are read; with one
-request at a time the delays are. What counts is the ratio of a round with changes to the one before it without.
+request at a time the delays are. What counts is the ratio of a round with changes to the one before it without. At the end: what the
+worker itself measured between two batches, from taking a change until it returns to its switches.
 """
 import argparse, json, os, socket, statistics, subprocess, sys, threading, time, urllib.request
 
@@ -31,6 +32,13 @@ def change(app, how):
     begun = time.monotonic()
     urllib.request.urlopen(request, timeout=15).read()
     return (time.monotonic() - begun) * 1000
+
+
+def pauses():
+    """What the changes so far kept the workers from their switches: how often, p99 and the longest, in µs."""
+    with urllib.request.urlopen(f"http://{HTTP}/api/v1/statistics", timeout=15) as answer:
+        spread = json.load(answer)["total"]["line_up_pause_ns"]
+    return spread["count"], spread["p99"] / 1000, spread["max"] / 1000
 
 
 def changes(app, every, over, took):
@@ -84,6 +92,8 @@ def main():
             print(f"window {window}: {what}, ratio with changes to without: median {statistics.median(ratios):.3f}, "
                   f"{min(ratios):.3f} to {max(ratios):.3f}; {len(took)} changes, {statistics.median(took):.1f} ms each "
                   f"(longest {max(took):.1f}), {lost} requests lost; the longest delay {longest[0]:.0f} µs without changes, {longest[1]:.0f} with", flush=True)
+        count, p99, most = pauses()
+        print(f"pauses of the worker: {count}, p99 {p99:.0f} µs, longest {most:.0f} µs", flush=True)
     finally:
         controller.terminate()
         controller.wait()

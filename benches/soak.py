@@ -9,7 +9,7 @@ Each design has its share of the time. Native applications are stopped and start
 promoted, stopped, started and removed; the order is changed. The hub comes last and is never stopped, so each request has an
 answer: one that has none is lost, one more is a stray. Ends with 1 where there was any, where a change was answered by 5xx, where
 an application failed, or where the controller did not end by itself. Prints the memory, descriptors and threads of the controller
-after the first round of load and after the last.
+after the first round of load and after the last, and what the changes kept the workers from their switches.
 """
 import argparse, collections, hashlib, io, json, os, random, re, socket, subprocess, sys, tarfile, tempfile, threading, time
 import urllib.error, urllib.request
@@ -98,6 +98,13 @@ def held(pid):
     return int(fields["VmRSS"].split()[0]), len(os.listdir(f"/proc/{pid}/fd")), int(fields["Threads"])
 
 
+def pauses(http):
+    """What the changes so far kept the workers from their switches: how often, p99 and the longest, in µs."""
+    with urllib.request.urlopen(f"http://{http}/api/v1/statistics", timeout=30) as answer:
+        spread = json.load(answer)["total"]["line_up_pause_ns"]
+    return f"{spread['count']} pauses, p99 {spread['p99'] / 1000:.0f} µs, longest {spread['max'] / 1000:.0f} µs"
+
+
 def soak(design, seconds, options, packages):
     listen, http, wrong = free(), free(), []
     with tempfile.TemporaryDirectory() as folder:
@@ -123,7 +130,7 @@ def soak(design, seconds, options, packages):
             first = first or held(controller.pid)
         changes.over.set()
         changes.join()
-        last = held(controller.pid)
+        last, paused = held(controller.pid), pauses(http)
         controller.terminate()
         if controller.wait(timeout=30) != 0:
             wrong.append(f"the controller ended with {controller.returncode}")
@@ -132,7 +139,7 @@ def soak(design, seconds, options, packages):
     done = sum(number for (_, took), number in changes.done.items() if took)
     refused = sum(changes.done.values()) - done
     print(f"{design}: {answered:,} requests, {done} changes and {refused} that were refused; KB, descriptors, threads: {first} and "
-          f"{last}; {'nothing lost' if not wrong else wrong[:5]}", flush=True)
+          f"{last}; {paused}; {'nothing lost' if not wrong else wrong[:5]}", flush=True)
     return not wrong
 
 

@@ -62,6 +62,10 @@ fn a_stopped_application_takes_those_that_need_it_along_and_brings_them_back() {
     let text = String::from_utf8(metrics.body.clone()).unwrap();
     assert!(text.contains("\naldis_app_running{app=\"hosts\"} 1\n"), "{text}");
     assert!(text.contains("\naldis_app_running{app=\"hub\"} 0\n"), "{text}");
+    // Each worker took the stop and the start at least.
+    let pauses =
+        text.lines().find_map(|line| line.strip_prefix("aldis_line_up_pause_seconds_count "));
+    assert!(pauses.unwrap().parse::<u64>().unwrap() >= 2, "{text}");
 }
 
 #[test]

@@ -85,6 +85,12 @@ const SPREADS: &[DistributionRow] = &[
     ("write_time_seconds", NANOSECOND, "Handing the output of one batch to the sockets", |c| {
         &c.write_time_ns
     }),
+    (
+        "line_up_pause_seconds",
+        NANOSECOND,
+        "What a change of the applications keeps a worker from its switches",
+        |c| &c.line_up_pause_ns,
+    ),
 ];
 
 /// All counters in Prometheus' text format

@@ -36,6 +36,9 @@ set! {
     handling_time_ns: Histogram,
     /// Write time, in nanoseconds: handing the output of one batch to the sockets.
     write_time_ns: Histogram,
+    /// Line-up pause, in nanoseconds: what a change of the applications that run keeps the worker
+    /// from its switches, between two batches. To tell applications of many switches takes several.
+    line_up_pause_ns: Histogram,
     /// Nanoseconds spent on waiting for a lock or for a claim that another worker holds, a failed
     /// try included.
     lock_wait_ns: Counter,

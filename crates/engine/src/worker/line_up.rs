@@ -3,6 +3,8 @@
 
 use std::sync::Arc;
 
+use aldis_control::pipeline::LineUp;
+
 use super::Worker;
 use crate::conn::Conn;
 use crate::limits::TOLD_PER_POLL;
@@ -26,26 +28,42 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// Takes the newest line-up, where there is another than before. Between two batches.
     #[inline]
     pub(super) fn follow_line_up(&mut self) {
-        if let Some(line_up) = self.shared.line_up.changed(&mut self.line_up_version) {
+        let changed = self.shared.line_up.changed(&mut self.line_up_version);
+        if changed.is_some() || self.greets {
             self.finish_batch();
-            let (version, started) = (line_up.version(), line_up.started_in());
-            self.pipeline.take(line_up);
-            self.shared.line_up.count(self.index, self.pipeline.counted());
-            if let Some(since) = started {
-                self.greeting = Greeting { since, version, from: 0 };
-                self.greets = true;
-            }
-            if !self.greets {
-                self.shared.line_up.set_taken(self.index, version);
-            }
+            self.pause_for_line_up(changed);
+        }
+    }
+
+    /// Takes a line-up, tells applications of the next switches, and counts how long that keeps the
+    /// worker from its switches.
+    #[cold]
+    fn pause_for_line_up(&mut self, changed: Option<Arc<LineUp>>) {
+        let began = self.net.now();
+        if let Some(line_up) = changed {
+            self.take_line_up(line_up);
         }
         if self.greets {
             self.greet_some();
         }
+        let paused = self.net.now().since(began);
+        self.stats.line_up_pause_ns.record(u64::try_from(paused.as_nanos()).unwrap_or(u64::MAX));
+    }
+
+    fn take_line_up(&mut self, line_up: Arc<LineUp>) {
+        let (version, started) = (line_up.version(), line_up.started_in());
+        self.pipeline.take(line_up);
+        self.shared.line_up.count(self.index, self.pipeline.counted());
+        if let Some(since) = started {
+            self.greeting = Greeting { since, version, from: 0 };
+            self.greets = true;
+        }
+        if !self.greets {
+            self.shared.line_up.set_taken(self.index, version);
+        }
     }
 
     /// Tells applications of the next switches.
-    #[cold]
     fn greet_some(&mut self) {
         let from = self.greeting.from;
         let conns = self.conns.range(from, from + TOLD_PER_POLL);
