@@ -393,7 +393,7 @@ mod tests {
             ("bdu-us", "KEY=VALUE"),
             ("bdu-us=0", "for example 150"),
             ("bdu-us=9999999", "1s or less"),
-            ("ibt=9", "10 requests or more"),
+            ("ibt=0", "1 request or more"),
             ("ibt=-1", "below 0"),
             ("prt=0", "1 or more"),
             ("prt=few", "or \"none\""),

@@ -27,8 +27,21 @@ pub use adaptive::Adaptive;
 pub use fixed::Fixed;
 pub use per_read::PerRead;
 
-/// The smallest threshold, in requests (figure 4: "always lower bound by 10").
-pub const IBT_MIN: usize = 10;
+/// The smallest threshold, in requests, that an operator may choose (figures 7 and 9 begin there).
+pub const IBT_MIN: usize = 1;
+
+/// A batch that a worker ran.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Ran {
+    /// Its requests.
+    pub requests: usize,
+    /// From its first read until the applications began.
+    pub gathered: Duration,
+    /// From its first read to its last write: the batching delay.
+    pub took: Duration,
+    /// No socket had pending bytes when it was closed.
+    pub drained: bool,
+}
 
 /// How a worker decides that a batch is large enough.
 pub trait Batching {
@@ -36,11 +49,18 @@ pub trait Batching {
     /// finds no bytes pending at any socket runs what it has, however little.
     fn threshold(&self) -> usize;
 
-    /// A batch ran: so many `requests`, in a time of `took` from the first application to the last
-    /// write. `drained` says that no socket had pending bytes when it was closed.
+    /// Whether a batch below the threshold has to run now all the same, so that it ends within the
+    /// BDU: so many `requests`, the first of which was read as long ago as `gathered` says.
     #[inline]
-    fn ran(&mut self, requests: usize, took: Duration, drained: bool) {
-        let _ = (requests, took, drained);
+    fn is_due(&self, requests: usize, gathered: Duration) -> bool {
+        let _ = (requests, gathered);
+        false
+    }
+
+    /// A batch ran.
+    #[inline]
+    fn ran(&mut self, batch: Ran) {
+        let _ = batch;
     }
 
     /// The operator changed the threshold. A design that finds its own takes no notice.
@@ -77,8 +97,8 @@ impl Ibt {
     }
 }
 
-/// A batching delay upper bound: the longest time that one batch may take. More than nothing,
-/// [`BDU_MAX`] at most.
+/// A batching delay upper bound: the longest time that one batch may take, from its first read to
+/// its last write. More than nothing, [`BDU_MAX`] at most.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Bdu(Duration);
 
@@ -119,8 +139,7 @@ impl fmt::Display for Refused {
         match self {
             Refused::IbtTooSmall(requests) => write!(
                 f,
-                "a batching threshold of {requests} is too small: give {IBT_MIN} requests or more, or choose per-read \
-                 batching"
+                "a batching threshold of {requests} is too small: give {IBT_MIN} request or more"
             ),
             Refused::IbtTooLarge(requests) => write!(
                 f,
@@ -147,8 +166,8 @@ mod tests {
 
     #[test]
     fn what_makes_no_sense_is_refused_with_a_reason() {
-        assert_eq!(Ibt::new(9), Err(Refused::IbtTooSmall(9)));
-        assert_eq!(Ibt::new(10).unwrap().requests(), 10);
+        assert_eq!(Ibt::new(0), Err(Refused::IbtTooSmall(0)));
+        assert_eq!(Ibt::new(1).unwrap().requests(), 1);
         assert_eq!(Ibt::new(IBT_MAX + 1), Err(Refused::IbtTooLarge(IBT_MAX + 1)));
         assert_eq!(Bdu::new(Duration::ZERO), Err(Refused::BduZero));
         assert!(Bdu::new(BDU_MAX).is_ok());

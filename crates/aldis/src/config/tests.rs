@@ -107,7 +107,7 @@ fn an_error_names_line_key_and_what_is_accepted() {
         ("workers = \"two\"\n", "1: workers: ", "two"),
         ("\n\ndesign = \"beacom\"\n", "3: design: ", "fair-rounds"),
         ("[knobs]\nbdu-us = 0\n", "2: bdu-us: ", "for example 150"),
-        ("[knobs]\nibt = 9\n", "2: ibt: ", "10 requests or more"),
+        ("[knobs]\nibt = 0\n", "2: ibt: ", "1 request or more"),
         ("[knobs]\nibt = -9\n", "2: ibt: ", "below 0"),
         ("[knobs]\n\nbatching = \"big\"\n", "3: batching: ", "`per-read`"),
         ("[knobs]\nbutching = 1\n", "2: butching: ", "`batching`"),

@@ -26,14 +26,16 @@ impl Batching for Fixed {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Ran;
     use super::*;
     use core::time::Duration;
 
     #[test]
     fn only_the_operator_changes_it() {
         let mut fixed = Fixed::new(Ibt::new(640).unwrap());
-        fixed.ran(640, Duration::from_secs(9), false);
-        fixed.ran(1, Duration::from_nanos(1), true);
+        let took = Duration::from_secs(9);
+        fixed.ran(Ran { requests: 640, gathered: took, took, drained: false });
+        fixed.ran(Ran { requests: 1, gathered: Duration::ZERO, took, drained: true });
         assert_eq!(fixed.threshold(), 640);
         fixed.set_ibt(Ibt::new(1200).unwrap());
         assert_eq!(fixed.threshold(), 1200);

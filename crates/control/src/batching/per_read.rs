@@ -16,13 +16,15 @@ impl Batching for PerRead {
 
 #[cfg(test)]
 mod tests {
+    use super::super::Ran;
     use super::*;
     use core::time::Duration;
 
     #[test]
     fn one_request_is_enough() {
         let mut per_read = PerRead;
-        per_read.ran(800, Duration::from_millis(1), false);
+        let took = Duration::from_millis(1);
+        per_read.ran(Ran { requests: 800, gathered: took, took, drained: false });
         assert_eq!(per_read.threshold(), 1);
     }
 }

@@ -4,7 +4,7 @@ use super::set::set;
 use super::{Counter, Gauge, Histogram};
 
 set! {
-    /// One worker's counters, some 30 KB on cache lines of their own: allocate it once and share
+    /// One worker's counters, some 35 KB on cache lines of their own: allocate it once and share
     /// the pointer.
     ///
     /// What comes once a request is added once a batch; distributions are recorded once a batch or

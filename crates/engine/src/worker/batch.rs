@@ -1,6 +1,7 @@
 //! Phase 4, batch: says when the batch is large enough, and what becomes of it.
 
 use aldis_control::Time;
+use aldis_control::batching::Ran;
 
 use super::{Stage, Worker, queue};
 use crate::conn::claim::Events;
@@ -16,7 +17,10 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         let gathering = self.now.since(self.batch.began);
         let closes = self.read.closes_batch(used, queued, gathering);
         let enough = if closes { 1 } else { self.threshold() };
-        self.batch.requests.len() >= enough || !self.batch.has_room(self.visit_bytes)
+        let requests = self.batch.requests.len();
+        requests >= enough
+            || self.batching.is_due(requests, gathering)
+            || !self.batch.has_room(self.visit_bytes)
     }
 
     /// Whether the batch has nothing for the applications, but something to be sent.
@@ -89,7 +93,8 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             return;
         }
         let wrote = self.net.now();
-        self.batching.ran(requests, wrote.since(began), drained);
+        let (gathered, took) = (began.since(first_read), wrote.since(first_read));
+        self.batching.ran(Ran { requests, gathered, took, drained });
         let threshold = self.batching.threshold();
         if let Some(handoff) = &self.handoff {
             handoff.set_threshold(threshold);

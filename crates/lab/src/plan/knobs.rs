@@ -171,7 +171,7 @@ mod tests {
     fn what_does_not_go_together_is_refused() {
         let queue = preset("maestro-shared-queue");
         for (knobs, design, why) in [
-            (PlanKnobs { ibt: Some(9), ..PlanKnobs::default() }, queue, "10"),
+            (PlanKnobs { ibt: Some(0), ..PlanKnobs::default() }, queue, "1 request"),
             (
                 PlanKnobs { ibt: Some(10), bdu_us: Some(9), ..PlanKnobs::default() },
                 queue,
