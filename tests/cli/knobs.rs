@@ -157,7 +157,7 @@ fn what_cannot_work_is_refused_at_the_start() {
     assert!(said.contains("aldis.toml:2: \"00:00:00:00:00:00:00:01\": -4 is below 0"), "{said}");
     assert_eq!(said.lines().count(), 1, "{said}");
     for (args, accepted) in [
-        (&["--set", "ibt=9"][..], "10 requests or more"),
+        (&["--set", "ibt=0"][..], "1 request or more"),
         (&["--design", "nox", "--set", "prt=5"], "--set prt: "),
         (&["--set", "io-threads=2"], "only shared queues"),
         (&["--weight", "1=0"], "1 or more"),
