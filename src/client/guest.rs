@@ -6,7 +6,7 @@ use aldis_apps::spelling::{Matching, Spelled};
 use aldis_control::weights::Switches;
 use aldis_guest::{GuestSpec, NumberRanges, Otherwise};
 use aldis_http::api::Page;
-use aldis_http::api::guests::{Guest, state_name};
+use aldis_http::api::guests::Guest;
 use serde_json::{Map, Value};
 
 use super::table::TextTable;
@@ -202,7 +202,7 @@ fn row(guest: &Guest) -> Vec<String> {
     let connected = guest.switches.iter().filter(|switch| switch.version.is_some()).count();
     vec![
         guest.name.clone(),
-        state_name(guest.state).to_owned(),
+        guest.state.name().to_owned(),
         format!("{connected} of {}", guest.switches.len()),
         guest.counts.requests.to_string(),
         guest.counts.shed.to_string(),
@@ -214,8 +214,8 @@ fn row(guest: &Guest) -> Vec<String> {
 fn one(guest: &Guest) -> TextTable {
     let counts = &guest.counts;
     let state = match &guest.reason {
-        Some(reason) => format!("{}: {reason}", state_name(guest.state)),
-        None => state_name(guest.state).to_owned(),
+        Some(reason) => format!("{}: {reason}", guest.state.name()),
+        None => guest.state.name().to_owned(),
     };
     let head = vec![("guest", guest.name.clone()), ("connect", guest.connect.clone())];
     let counted = [

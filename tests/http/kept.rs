@@ -267,6 +267,38 @@ fn the_configuration_is_read_again_and_only_what_is_different_is_applied() {
 }
 
 #[test]
+fn a_guest_is_there_again_after_a_restart_until_it_is_removed() {
+    let folder = Folder::new("kept-guests");
+    let (store, file) = (folder.file("store"), folder.file("aldis.toml"));
+    let spec = json!({"connect": "127.0.0.1:1", "match": {"vlan_vid": "10"}, "rate": 500});
+    let guests = |api: &Api| api.get("/api/v1/guests").json()["items"].clone();
+    let (mut controller, api) = serving(&["--store", &store]);
+    assert_eq!(put(&api, "/api/v1/guests/lab-3", &spec).status, 201);
+    let there = guests(&api)[0]["spec"].clone();
+    let event = |state: &str| {
+        when(&api, "/api/v1/events/recent", |events| {
+            let mut events = events["items"].as_array().unwrap().iter();
+            events.any(|event| event["guest"] == json!({"name": "lab-3", "state": state}))
+        });
+    };
+    event("away");
+    assert_eq!(post(&api, "/api/v1/guests/lab-3/pause", &json!({})).status, 200);
+    event("paused");
+    assert_eq!(controller.end("-KILL"), None);
+    // The configuration has another one of this name: it counts.
+    std::fs::write(&file, "[[guest]]\nname = \"lab-3\"\nconnect = \"127.0.0.1:2\"\n").unwrap();
+    let (mut controller, api) = serving(&["--store", &store, "--config", &file]);
+    assert_eq!(guests(&api)[0]["connect"], "127.0.0.1:2");
+    assert_eq!(controller.end("-TERM"), Some(0));
+    let (mut controller, api) = serving(&["--store", &store]);
+    assert_eq!(guests(&api)[0]["spec"], there);
+    assert_eq!(delete(&api, "/api/v1/guests/lab-3").status, 200);
+    assert_eq!(controller.end("-TERM"), Some(0));
+    let (_controller, api) = serving(&["--store", &store]);
+    assert_eq!(guests(&api), json!([]));
+}
+
+#[test]
 fn switches_have_names_and_a_backup_holds_everything() {
     let folder = Folder::new("kept-names");
     let (store, backup, again) =

@@ -17,6 +17,7 @@ use aldis_apps::static_flows::{DesiredStaticFlows, StaticFlows};
 use aldis_control::App;
 use aldis_control::world::Part;
 use aldis_engine::Handle;
+use aldis_guest::GuestSpec;
 #[cfg(feature = "sandbox")]
 use aldis_wire::DatapathId;
 use tracing::warn;
@@ -104,6 +105,20 @@ impl Admin {
     #[cfg(feature = "sandbox")]
     pub(crate) fn names_at_once(&self) -> Option<BTreeMap<DatapathId, String>> {
         self.persisted.try_lock().ok().map(|persisted| persisted.names().clone())
+    }
+
+    /// The guests that were added over HTTP, and are there after a restart.
+    pub(crate) fn kept_guests(&self) -> Vec<GuestSpec> {
+        self.persisted().guests.clone()
+    }
+
+    /// The guest is there again after a restart, or, where none is given, not.
+    ///
+    /// # Errors
+    /// One sentence: the disk did not take it.
+    #[cfg(feature = "http")]
+    pub(crate) fn keep_guest(&self, name: &str, spec: Option<&GuestSpec>) -> Result<(), String> {
+        self.persisted().keep_guest(name, spec).map_err(|why| why.to_string())
     }
 
     fn persisted(&self) -> MutexGuard<'_, Persisted> {

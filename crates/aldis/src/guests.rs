@@ -2,8 +2,10 @@
 //! own.
 
 use std::fmt;
+use std::sync::Arc;
 
 use aldis_control::App;
+use aldis_control::controller_event::EventSink;
 use aldis_control::pipeline::AppEntry;
 use aldis_engine::{Handle, LifecycleError};
 #[cfg(feature = "http")]
@@ -12,14 +14,17 @@ use aldis_guest::{GuestApp, GuestError, GuestSpec, Guests};
 use tracing::{info, warn};
 
 use crate::added::{interned, marks_flows_apart, place};
+use crate::admin::Admin;
 #[cfg(feature = "http")]
 use crate::own_flows::{remove_all, restore_table_miss};
 
 /// Guests, and the engine whose switches are presented to them.
-#[derive(Debug)]
 pub(crate) struct GuestSet {
     engine: Handle,
     guests: Guests,
+    /// Remembers those that were added over HTTP.
+    #[cfg(feature = "http")]
+    admin: Arc<Admin>,
 }
 
 /// Why a guest was not added, or not changed.
@@ -29,6 +34,9 @@ pub(crate) enum NotAGuest {
     Guest(GuestError),
     /// Its place among the applications.
     Engine(LifecycleError),
+    /// The disk did not take it, in a sentence.
+    #[cfg(feature = "http")]
+    Disk(String),
 }
 
 impl fmt::Display for NotAGuest {
@@ -36,22 +44,61 @@ impl fmt::Display for NotAGuest {
         match self {
             NotAGuest::Guest(why) => why.fmt(f),
             NotAGuest::Engine(why) => why.fmt(f),
+            #[cfg(feature = "http")]
+            NotAGuest::Disk(why) => f.write_str(why),
         }
     }
 }
 
 impl GuestSet {
-    /// With those of the configuration. Each that cannot be added is told about.
-    pub(crate) fn start(engine: Handle, specs: &[GuestSpec]) -> GuestSet {
+    /// With those of the configuration, and those that were added over HTTP in runs before. Each
+    /// that cannot be added is told about.
+    pub(crate) fn start(
+        engine: Handle,
+        event_sink: Arc<dyn EventSink>,
+        specs: &[GuestSpec],
+        admin: &Arc<Admin>,
+    ) -> GuestSet {
         let rousing = engine.clone();
-        let guests = Guests::new(move |worker| rousing.rouse(worker));
-        let set = GuestSet { engine, guests };
-        for spec in specs {
-            if let Err(why) = set.add(spec.clone()) {
-                warn!("the guest {:?} is not there: {why}", spec.name);
+        let guests = Guests::new(move |worker| rousing.rouse(worker), event_sink);
+        let set = GuestSet {
+            engine,
+            guests,
+            #[cfg(feature = "http")]
+            admin: Arc::clone(admin),
+        };
+        specs.iter().for_each(|spec| set.begin(spec));
+        for spec in admin.kept_guests() {
+            match specs.iter().any(|configured| configured.name == spec.name) {
+                true => warn!(
+                    "the guest \"{}\" was added over HTTP, and the configuration has one of this name, which counts instead",
+                    spec.name
+                ),
+                false => set.begin(&spec),
             }
         }
         set
+    }
+
+    fn begin(&self, spec: &GuestSpec) {
+        if let Err(why) = self.add(spec.clone()) {
+            warn!("the guest \"{}\" is not there: {why}", spec.name);
+        }
+    }
+
+    /// Adds a guest that is there after a restart too, where a store keeps it.
+    ///
+    /// # Errors
+    /// Why not; nothing is left behind then.
+    #[cfg(feature = "http")]
+    pub(crate) fn add_and_keep(&self, spec: GuestSpec) -> Result<(), NotAGuest> {
+        self.add(spec.clone())?;
+        let kept = self.admin.keep_guest(&spec.name, Some(&spec));
+        kept.map_err(|why| {
+            // It was added a moment ago: where a worker is late, its thread ends all the same.
+            let _ = self.give_up(&spec.name);
+            NotAGuest::Disk(why)
+        })
     }
 
     /// Adds a guest: its application comes in front of the first that answers whatever it sees.
@@ -75,12 +122,21 @@ impl GuestSet {
         Ok(())
     }
 
-    /// Removes a guest, and its flows from all switches.
+    /// Removes a guest, and its flows from all switches. Where the configuration has it, it is
+    /// there again after a restart.
     ///
     /// # Errors
-    /// There is none of this name, or a worker does not follow.
+    /// There is none of this name, the disk did not take it, or a worker does not follow.
     #[cfg(feature = "http")]
     pub(crate) fn remove(&self, name: &str) -> Result<(), NotAGuest> {
+        if self.guests.spec(name).is_some() {
+            self.admin.keep_guest(name, None).map_err(NotAGuest::Disk)?;
+        }
+        self.give_up(name)
+    }
+
+    #[cfg(feature = "http")]
+    fn give_up(&self, name: &str) -> Result<(), NotAGuest> {
         let unknown = || NotAGuest::Guest(GuestError::Unknown(name.to_owned()));
         let spec = self.guests.spec(name).ok_or_else(unknown)?;
         self.engine.remove_app(name).map_err(NotAGuest::Engine)?;

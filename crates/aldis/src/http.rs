@@ -289,7 +289,7 @@ impl Controller for EngineView {
     }
 
     fn add_guest(&self, spec: GuestSpec) -> Result<(), NotChanged> {
-        self.guests.add(spec).map_err(not_a_guest)
+        self.guests.add_and_keep(spec).map_err(not_a_guest)
     }
 
     fn remove_guest(&self, name: &str) -> Result<(), NotChanged> {
@@ -445,6 +445,7 @@ fn not_changed(why: LifecycleError) -> NotChanged {
 fn not_a_guest(why: NotAGuest) -> NotChanged {
     match why {
         NotAGuest::Guest(why @ GuestError::Unknown(_)) => NotChanged::Unknown(why.to_string()),
+        NotAGuest::Disk(why) => NotChanged::Disk(why),
         other => NotChanged::Refused(other.to_string()),
     }
 }

@@ -1,5 +1,6 @@
 //! What a controller keeps over restarts (`--store`), as far as it runs by it: flows, rules,
-//! weights, names and the key of its probes. Without a store the same is kept until it ends.
+//! weights, names, guests and the key of its probes. Without a store the same is kept until it
+//! ends.
 
 pub(crate) mod acl;
 #[cfg(feature = "http")]
@@ -13,6 +14,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use aldis_control::weights::WeightRule;
+use aldis_guest::GuestSpec;
 #[cfg(feature = "http")]
 use aldis_store::Store;
 #[cfg(feature = "http")]
@@ -37,6 +39,8 @@ pub(crate) struct Persisted {
     pub(crate) acl: AclRules,
     #[cfg(feature = "http")]
     names: BTreeMap<DatapathId, String>,
+    /// Guests that were added over HTTP in runs before.
+    pub(crate) guests: Vec<GuestSpec>,
     /// Those that were set over HTTP, where any were.
     weights: Option<Vec<WeightRule>>,
     /// Those that were imported: they count behind all others.
@@ -54,6 +58,7 @@ impl Persisted {
             acl: AclRules::default(),
             #[cfg(feature = "http")]
             names: BTreeMap::new(),
+            guests: vec![],
             weights: None,
             imported: vec![],
             lldp_key: crate::app_registry::random(),

@@ -229,6 +229,8 @@ impl LogState {
                     info!("{event}");
                 }
             }
+            // What led to it stands in the log already, with the switch.
+            ControllerEvent::Guest { .. } => debug!("{event}"),
             ControllerEvent::NotTold { count } => self.crowd.not_told(Instant::now(), count),
             ControllerEvent::Noted { words, warns: false } => {
                 if self.news.allows() {

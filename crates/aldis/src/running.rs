@@ -91,12 +91,14 @@ pub(crate) fn start(
     let event_sink: Arc<dyn EventSink> = Arc::new(reporter.sink());
     let mut engine_config = config.engine();
     configure.iter().for_each(|change| change(&mut engine_config));
-    let engine = Engine::start_secure(&engine_config, secure.as_ref(), app_set, event_sink)?;
+    let engine =
+        Engine::start_secure(&engine_config, secure.as_ref(), app_set, Arc::clone(&event_sink))?;
     let settings = Arc::new(Settings::new(config, engine.handle()));
     let admin = Arc::new(Admin::new(origin, Arc::clone(&settings), persisted, engine.handle()));
     #[cfg(feature = "sandbox")]
     let installed = install(&engine, &settings.now(), &admin)?;
-    let guests = Arc::new(GuestSet::start(engine.handle(), &settings.now().guests()));
+    let guests =
+        Arc::new(GuestSet::start(engine.handle(), event_sink, &settings.now().guests(), &admin));
     #[cfg(feature = "http")]
     let http = serving.start(
         &engine,
@@ -170,6 +172,7 @@ impl Running {
         #[cfg(feature = "http")]
         self.http.into_iter().for_each(HttpServer::stop);
         self.guests.stop();
+        drop(self.guests);
         #[cfg(feature = "sandbox")]
         self.installed.finish();
         self.engine.stop();
@@ -200,7 +203,10 @@ impl Running {
         self.guests.stop();
         #[cfg(feature = "sandbox")]
         self.installed.finish();
-        let Running { engine, reporter, settings, outlets, format, admin: _open, .. } = self;
+        let Running { engine, reporter, settings, outlets, format, guests, admin: _open, .. } =
+            self;
+        // The reporter ends when nothing can tell it anything.
+        drop(guests);
         engine.stop();
         reporter.finish();
         let tell = |text: &str| tell(format, &outlets.log, text);

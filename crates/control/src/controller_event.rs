@@ -83,6 +83,16 @@ pub enum ControllerEvent {
         /// How many of [`ControllerEvent::Found`].
         count: u64,
     },
+    /// A guest, another controller to which switches are presented, does something else than
+    /// before.
+    Guest {
+        /// Its name.
+        name: String,
+        /// What it does now, in a word.
+        state: &'static str,
+        /// Why, where there is more to say.
+        reason: Option<String>,
+    },
     /// A new connection was turned away, for there is no room for another.
     NoRoom {
         /// Where it came from.
@@ -133,6 +143,12 @@ impl fmt::Display for ControllerEvent {
                     f,
                     "{count} changes of hosts and links are not told: there were too many at once"
                 )
+            }
+            ControllerEvent::Guest { name, state, reason: None } => {
+                write!(f, "the guest {name} is {state}")
+            }
+            ControllerEvent::Guest { name, state, reason: Some(why) } => {
+                write!(f, "the guest {name} is {state}: {why}")
             }
             ControllerEvent::NoRoom { peer, connections } => {
                 write!(f, "turned a connection from {peer} away: there are {connections} already")

@@ -105,6 +105,11 @@ impl GuestConn {
         matches!(self.phase, Phase::Waiting { until } if until <= now)
     }
 
+    /// For how long the guest has controlled the switch, if it does.
+    pub(crate) fn open_for(&self, now: Instant) -> Option<Duration> {
+        self.opened_at.map(|at| now.saturating_duration_since(at))
+    }
+
     /// Begins to open it.
     pub(crate) fn open(&mut self, to: SocketAddr, now: Instant) -> Result<(), Ended> {
         let family = if to.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };

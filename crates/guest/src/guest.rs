@@ -301,6 +301,30 @@ impl Guest {
         Some(why)
     }
 
+    /// What it is doing, and why, where there is more to say.
+    pub(crate) fn state(&self) -> (GuestState, Option<String>) {
+        if let Some(why) = &lock(&self.faults).quarantine {
+            return (GuestState::Quarantined, Some(why.clone()));
+        }
+        if !self.is_served() {
+            return (GuestState::Paused, None);
+        }
+        let datapaths = lock(&self.datapaths);
+        if datapaths.values().all(|datapath| datapath.version().is_none()) {
+            let mut reasons = datapaths.values().map(|datapath| lock(&datapath.reason).clone());
+            return (GuestState::Away, reasons.find_map(|reason| reason));
+        }
+        if self.flooded_at.is_recent(self.added) {
+            let why = "it sends more messages than it is handed requests for, and is read slowly";
+            return (GuestState::Flooding, Some(why.to_owned()));
+        }
+        if self.shed_at.is_recent(self.added) {
+            let why = "it does not read as fast as requests come, or they come above its rate";
+            return (GuestState::Shedding, Some(why.to_owned()));
+        }
+        (GuestState::Serving, None)
+    }
+
     /// What is shown of it.
     pub(crate) fn status(&self) -> GuestStatus {
         let counts = &self.counts;
@@ -309,32 +333,12 @@ impl Guest {
             version: datapath.version(),
             reason: lock(&datapath.reason).clone(),
         };
-        let switches: Vec<_> = self.datapaths().iter().map(switch).collect();
-        let faults = lock(&self.faults);
-        let (state, reason) = match &faults.quarantine {
-            Some(why) => (GuestState::Quarantined, Some(why.clone())),
-            None if !self.is_served() => (GuestState::Paused, None),
-            None if switches.iter().all(|switch| switch.version.is_none()) => {
-                let why = switches.iter().find_map(|switch| switch.reason.clone());
-                (GuestState::Away, why)
-            }
-            None if self.flooded_at.is_recent(self.added) => {
-                let why =
-                    "it sends more messages than it is handed requests for, and is read slowly";
-                (GuestState::Flooding, Some(why.to_owned()))
-            }
-            None if self.shed_at.is_recent(self.added) => {
-                let why = "it does not read as fast as requests come, or they come above its rate";
-                (GuestState::Shedding, Some(why.to_owned()))
-            }
-            None => (GuestState::Serving, None),
-        };
+        let (state, reason) = self.state();
         GuestStatus {
             spec: self.grant.spec().clone(),
-            connect: self.grant.spec().connect.0.0,
             state,
             reason,
-            switches,
+            switches: self.datapaths().iter().map(switch).collect(),
             counts: GuestCounts {
                 requests: counts.requests.now(),
                 shed: counts.shed.now(),

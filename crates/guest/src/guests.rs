@@ -4,6 +4,8 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
 
+use aldis_control::controller_event::{ControllerEvent, EventSink};
+
 use crate::app::GuestApp;
 use crate::grant::Grant;
 use crate::guest::{Guest, Rouse};
@@ -15,6 +17,7 @@ use crate::thread::GuestThread;
 /// All guests, by name. Each has a thread of its own.
 pub struct Guests {
     rouse: Rouse,
+    event_sink: Arc<dyn EventSink>,
     guests: Mutex<BTreeMap<String, Served>>,
 }
 
@@ -75,9 +78,13 @@ impl std::fmt::Debug for Guests {
 }
 
 impl Guests {
-    /// None yet. `rouse` has a worker, by its number, call `App::roused` of its applications soon.
-    pub fn new(rouse: impl Fn(usize) + Send + Sync + 'static) -> Guests {
-        Guests { rouse: Arc::new(rouse), guests: Mutex::default() }
+    /// None yet. `rouse` has a worker, by its number, call `App::roused` of its applications soon;
+    /// `event_sink` is told what guests do.
+    pub fn new(
+        rouse: impl Fn(usize) + Send + Sync + 'static,
+        event_sink: Arc<dyn EventSink>,
+    ) -> Guests {
+        Guests { rouse: Arc::new(rouse), event_sink, guests: Mutex::default() }
     }
 
     /// Serves another guest. What is returned makes its application, one instance for each worker,
@@ -108,7 +115,8 @@ impl Guests {
         let name = spec.name.clone();
         let system = |error: std::io::Error| GuestError::System(error.to_string());
         let guest = Guest::new(spec, Arc::clone(&self.rouse)).map_err(system)?;
-        let serving = GuestThread::new(Arc::clone(&guest)).map_err(system)?;
+        let serving =
+            GuestThread::new(Arc::clone(&guest), Arc::clone(&self.event_sink)).map_err(system)?;
         let thread = thread::Builder::new().name(format!("guest {name}"));
         let thread = thread.spawn(move || serving.run()).map_err(system)?;
         guests.insert(name, Served { guest: Arc::clone(&guest), thread });
@@ -124,6 +132,8 @@ impl Guests {
         served.guest.end();
         // It ends within one tick.
         let _ = served.thread.join();
+        let name = name.to_owned();
+        self.event_sink.emit(ControllerEvent::Guest { name, state: "removed", reason: None });
         Ok(())
     }
 

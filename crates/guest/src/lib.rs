@@ -31,6 +31,7 @@ mod session;
 mod spec;
 mod status;
 mod thread;
+mod trial;
 
 pub use app::GuestApp;
 pub use guests::{GuestError, Guests};

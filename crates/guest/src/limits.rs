@@ -68,6 +68,9 @@ pub(crate) const RETRY_FIRST: Duration = Duration::from_millis(250);
 /// A connection that was open for so long is followed by the shortest pause again.
 pub(crate) const SERVED_WELL: Duration = Duration::from_secs(5);
 
+/// A guest that closed soon is tried at one switch for so long before it has the others again.
+pub(crate) const TRIED_FOR: Duration = Duration::from_secs(1);
+
 /// The longest of them.
 pub(crate) const RETRY_MAX: Duration = Duration::from_secs(15);
 

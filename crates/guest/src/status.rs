@@ -1,7 +1,5 @@
 //! What is shown of a guest.
 
-use std::net::SocketAddr;
-
 use aldis_wire::{DatapathId, Version};
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +20,20 @@ pub enum GuestState {
     Paused,
     /// It misbehaved: it is not connected until it is resumed.
     Quarantined,
+}
+
+impl GuestState {
+    /// In a word, as JSON spells it.
+    pub fn name(self) -> &'static str {
+        match self {
+            GuestState::Away => "away",
+            GuestState::Serving => "serving",
+            GuestState::Shedding => "shedding",
+            GuestState::Flooding => "flooding",
+            GuestState::Paused => "paused",
+            GuestState::Quarantined => "quarantined",
+        }
+    }
 }
 
 /// One switch of a guest.
@@ -61,8 +73,6 @@ pub struct GuestCounts {
 pub struct GuestStatus {
     /// What is said of it.
     pub spec: crate::GuestSpec,
-    /// Where it listens.
-    pub connect: SocketAddr,
     /// What it is doing.
     pub state: GuestState,
     /// Why, where there is more to say.

@@ -7,6 +7,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use aldis_control::controller_event::{ControllerEvent, EventSink};
 use aldis_wire::DatapathId;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, CreateFlags, Event, EventData, EventFlags};
@@ -16,12 +17,17 @@ use crate::allowance::Allowance;
 use crate::conn::{Ended, GuestConn};
 use crate::guest::Guest;
 use crate::limits::READ_MAX;
+use crate::status::GuestState;
+use crate::trial::Trial;
 
 /// Sockets that one wait may report.
 const READY_MAX: usize = 256;
 
 /// How often deadlines are looked at.
 const TICK: Duration = Duration::from_millis(100);
+
+/// How often a change of what the guest does is told at most.
+const TELL_EVERY: Duration = Duration::from_millis(500);
 
 /// The key of the bell; no switch has this datapath id, which is reserved.
 const BELL: u64 = u64::MAX;
@@ -37,17 +43,38 @@ pub(crate) struct GuestThread {
     allowance: Allowance,
     /// Whether more of the guest may be read.
     may_read: bool,
+    trial: Trial,
+    event_sink: Arc<dyn EventSink>,
+    /// What was last told that the guest does, if anything.
+    told: Option<GuestState>,
+    /// When this is looked at next.
+    tells_at: Instant,
 }
 
 impl GuestThread {
     /// # Errors
     /// No descriptor is left.
-    pub(crate) fn new(guest: Arc<Guest>) -> io::Result<GuestThread> {
+    pub(crate) fn new(
+        guest: Arc<Guest>,
+        event_sink: Arc<dyn EventSink>,
+    ) -> io::Result<GuestThread> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
         epoll::add(&epoll, guest.bell(), EventData::new_u64(BELL), EventFlags::IN)?;
         let room = vec![0; READ_MAX];
-        let (conns, allowance) = (HashMap::new(), Allowance::new(Instant::now()));
-        Ok(GuestThread { guest, epoll, conns, room, served: true, allowance, may_read: true })
+        let (conns, now) = (HashMap::new(), Instant::now());
+        Ok(GuestThread {
+            guest,
+            epoll,
+            conns,
+            room,
+            served: true,
+            allowance: Allowance::new(now),
+            may_read: true,
+            trial: Trial::none(now),
+            event_sink,
+            told: None,
+            tells_at: now + TELL_EVERY,
+        })
     }
 
     /// Serves.
@@ -125,6 +152,7 @@ impl GuestThread {
             conn.datapath.unlist();
             conn.end(None, now);
             self.conns.remove(&dpid);
+            self.trial.left(dpid);
         }
         let Some(datapath) = datapath else { return };
         datapath.unlist();
@@ -137,6 +165,7 @@ impl GuestThread {
     fn tick(&mut self, now: Instant) {
         let is_served = self.guest.is_served();
         if is_served != std::mem::replace(&mut self.served, is_served) {
+            self.trial = Trial::none(now);
             for conn in self.conns.values_mut() {
                 match is_served {
                     true => conn.hurry(now),
@@ -145,6 +174,12 @@ impl GuestThread {
             }
         }
         self.look_at_allowance(now);
+        if self.tells_at <= now {
+            self.tells_at = now + TELL_EVERY;
+            self.tell();
+        }
+        let conns = &self.conns;
+        self.trial.look(|dpid| conns.get(&dpid)?.open_for(now), now);
         let dpids: Vec<DatapathId> = self.conns.keys().copied().collect();
         for dpid in dpids {
             let Some(conn) = self.conns.get_mut(&dpid) else { continue };
@@ -156,8 +191,20 @@ impl GuestThread {
         }
     }
 
+    /// Tells what the guest does, where that is another thing than before.
+    fn tell(&mut self) {
+        let (state, reason) = self.guest.state();
+        if self.told.replace(state) != Some(state) {
+            let (name, state) = (self.guest.name().to_owned(), state.name());
+            self.event_sink.emit(ControllerEvent::Guest { name, state, reason });
+        }
+    }
+
     fn open_due(&mut self, dpid: DatapathId, now: Instant) {
         let Some(conn) = self.conns.get_mut(&dpid).filter(|conn| conn.is_due(now)) else { return };
+        if !self.trial.allows(dpid, now) {
+            return;
+        }
         let to = self.guest.grant.spec().connect.0.0;
         let mut done = conn.open(to, now);
         if let (Ok(()), Some(socket)) = (&done, &conn.socket) {
@@ -173,6 +220,9 @@ impl GuestThread {
     fn settle(&mut self, dpid: DatapathId, done: Result<(), Ended>, now: Instant) {
         let Some(conn) = self.conns.get_mut(&dpid) else { return };
         let guest = &self.guest;
+        if done.is_err() {
+            self.trial.ended(dpid, conn.open_for(now), now);
+        }
         match done {
             Ok(()) => {
                 let Some(socket) = &conn.socket else { return };

@@ -45,18 +45,21 @@ pub enum Shelf {
     Names,
     /// Entries that scripts of Floodlight's keep on switches, by name.
     FloodlightEntries,
+    /// Guests that were added over HTTP, by name.
+    Guests,
     /// Secrets, such as the one that signs link probes.
     Keys,
 }
 
 impl Shelf {
     /// All of them.
-    pub const ALL: [Shelf; 6] = [
+    pub const ALL: [Shelf; 7] = [
         Shelf::StaticFlows,
         Shelf::Acl,
         Shelf::Weights,
         Shelf::Names,
         Shelf::FloodlightEntries,
+        Shelf::Guests,
         Shelf::Keys,
     ];
 
@@ -68,6 +71,7 @@ impl Shelf {
             Shelf::Weights => "weights",
             Shelf::Names => "names",
             Shelf::FloodlightEntries => "floodlight-entries",
+            Shelf::Guests => "guests",
             Shelf::Keys => "keys",
         }
     }

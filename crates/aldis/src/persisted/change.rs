@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use aldis_control::weights::WeightRule;
+use aldis_guest::GuestSpec;
 use aldis_http::desired::SetError;
 use aldis_store::{Shelf, StoreChange, Value};
 use aldis_wire::DatapathId;
@@ -77,6 +78,17 @@ impl Persisted {
         self.write(&[StoreChange::set(Shelf::Names, dpid.to_string(), name.clone().into())])?;
         self.names.insert(dpid, name);
         Ok(())
+    }
+
+    /// The guest is there again after a restart, or, where none is given, not; on disk when this
+    /// returns.
+    pub(crate) fn keep_guest(&self, name: &str, spec: Option<&GuestSpec>) -> Result<(), SetError> {
+        let change = match spec.map(serde_json::to_value) {
+            Some(Ok(spec)) => StoreChange::set(Shelf::Guests, name, spec),
+            Some(Err(why)) => return Err(SetError::Senseless(why.to_string())),
+            None => StoreChange::remove(Shelf::Guests, name),
+        };
+        self.write(&[change])
     }
 
     /// Sees to it that these changes outlive the controller, if anything does.

@@ -41,6 +41,10 @@ impl Persisted {
             let called = value.as_str().ok_or_else(|| wrong("no text"))?.to_owned();
             kept.names.insert(dpid, called);
         }
+        for (name, StoreEntry { value, .. }) in entries(Shelf::Guests) {
+            let spec = aldis_http::api::guests::read(&name, &value);
+            kept.guests.push(spec.map_err(|why| placed(Shelf::Guests, &name, &why))?);
+        }
         for (name, StoreEntry { value, .. }) in entries(Shelf::FloodlightEntries) {
             let checked = check_floodlight_entry(&name, &value);
             checked.map_err(|why| placed(Shelf::FloodlightEntries, &name, &why))?;

@@ -70,7 +70,7 @@ impl GuestStage {
         let app_set = AppSet::default().with(|| Behind);
         let engine = Engine::start(&config, app_set, Arc::new(Deaf)).unwrap();
         let handle = engine.handle();
-        let guests = Guests::new(move |worker| handle.rouse(worker));
+        let guests = Guests::new(move |worker| handle.rouse(worker), Arc::new(Deaf));
         GuestStage { engine, guests }
     }
 

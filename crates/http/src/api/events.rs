@@ -57,6 +57,9 @@ pub struct Event {
     /// The link that it is about
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<EventLink>,
+    /// The guest that it is about
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guest: Option<EventGuest>,
     /// How many events are missing here
     #[serde(skip_serializing_if = "Option::is_none")]
     pub missed: Option<u64>,
@@ -76,6 +79,17 @@ pub struct EventHost {
     /// Where it was before, where it moved
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub from: Option<LinkEnd>,
+}
+
+/// A guest that does something else than before.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
+pub struct EventGuest {
+    /// Its name
+    pub name: String,
+    /// What it does now: a state as `/api/v1/guests` has it, or `removed`
+    #[cfg_attr(test, schema(example = "serving"))]
+    pub state: String,
 }
 
 /// A link that something happened to.
@@ -135,6 +149,8 @@ pub enum ApiEventKind {
     LinkUp,
     /// A link carries no traffic: it is gone, or cannot be relied on
     LinkDown,
+    /// A guest does something else than before, or is removed
+    Guest,
     /// A switch refused something
     Refused,
     /// A connection did not become a switch
@@ -167,6 +183,7 @@ impl ApiEventKind {
             ApiEventKind::HostGone => "host-gone",
             ApiEventKind::LinkUp => "link-up",
             ApiEventKind::LinkDown => "link-down",
+            ApiEventKind::Guest => "guest",
             ApiEventKind::Refused => "refused",
             ApiEventKind::Stranger => "stranger",
             ApiEventKind::NoRoom => "no-room",
@@ -182,8 +199,9 @@ impl Event {
     /// Its id and its moment come when it is kept.
     fn new(kind: ApiEventKind, text: String) -> Event {
         let (id, at) = (String::new(), String::new());
-        let (dpid, address, port, host, link, missed) = (None, None, None, None, None, None);
-        Event { id, at, kind, text, dpid, address, port, host, link, missed }
+        let (dpid, address, port, missed) = (None, None, None, None);
+        let (host, link, guest) = (None, None, None);
+        Event { id, at, kind, text, dpid, address, port, host, link, guest, missed }
     }
 
     fn gap(kind: ApiEventKind, missed: u64, text: String) -> Event {
@@ -235,6 +253,11 @@ impl Event {
             ControllerEvent::Noted { .. } => (ApiEventKind::Note, None, None, None),
             ControllerEvent::Found { found, .. } => {
                 return Event::of_found(found, event.to_string());
+            }
+            ControllerEvent::Guest { name, state, .. } => {
+                let guest = EventGuest { name: name.clone(), state: (*state).to_owned() };
+                let event_of = Event::new(ApiEventKind::Guest, event.to_string());
+                return Event { guest: Some(guest), ..event_of };
             }
             ControllerEvent::NotTold { count } => return Event::left_out(*count),
             ControllerEvent::NoRoom { peer, .. } => (ApiEventKind::NoRoom, None, Some(peer), None),

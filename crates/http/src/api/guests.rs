@@ -183,25 +183,13 @@ impl From<GuestStatus> for Guest {
         });
         Guest {
             name: status.spec.name.clone(),
-            connect: status.connect.to_string(),
+            connect: status.spec.connect.0.to_string(),
             state: status.state,
             reason: status.reason,
             switches: switches.collect(),
             counts: status.counts,
             spec: status.spec,
         }
-    }
-}
-
-/// A state as JSON spells it.
-pub fn state_name(state: GuestState) -> &'static str {
-    match state {
-        GuestState::Away => "away",
-        GuestState::Serving => "serving",
-        GuestState::Shedding => "shedding",
-        GuestState::Flooding => "flooding",
-        GuestState::Paused => "paused",
-        GuestState::Quarantined => "quarantined",
     }
 }
 
@@ -218,6 +206,14 @@ pub(crate) fn spec(name: &str, value: Value) -> Result<GuestSpec, Problem> {
     let spec = GuestSpec { name: name.to_owned(), ..spec };
     spec.check().map_err(bad_field)?;
     Ok(spec)
+}
+
+/// A guest of the store, which has its name as a key.
+///
+/// # Errors
+/// One sentence.
+pub fn read(name: &str, value: &Value) -> Result<GuestSpec, String> {
+    spec(name, value.clone()).map_err(|problem| problem.detail)
 }
 
 fn one(controller: &dyn Controller, name: &str) -> Result<Guest, Problem> {

@@ -3,7 +3,6 @@
 use aldis_guest::{GuestCounts, GuestState, GuestStatus};
 
 use super::text::{MetricsText, ONE};
-use crate::api::guests::state_name;
 
 /// A count of a guest: name, what it is, the number.
 type GuestMetricRow = (&'static str, &'static str, fn(&GuestCounts) -> u64);
@@ -51,7 +50,7 @@ pub(super) fn render(text: &mut MetricsText, guests: &[GuestStatus]) {
     text.family("guest_state", "Whether the guest is in this state");
     for guest in guests {
         for state in STATES {
-            let labels = [label(guest), ("state", state_name(state).to_owned())];
+            let labels = [label(guest), ("state", state.name().to_owned())];
             text.sample("guest_state", &labels, ONE, u64::from(guest.state == state));
         }
     }

@@ -32,7 +32,6 @@ pub(crate) fn guest(name: &str, state: GuestState) -> GuestStatus {
     let second = GuestSwitch { dpid: DatapathId(2), version: None, reason };
     GuestStatus {
         spec: GuestSpec::new(name, connect),
-        connect,
         state,
         reason: None,
         switches: vec![first, second],
@@ -113,7 +112,7 @@ impl Controller for GuestList {
             return Err(NotChanged::Refused(why));
         }
         let status = guest(&spec.name, GuestState::Away);
-        list.push(GuestStatus { connect: spec.connect.0.0, spec, ..status });
+        list.push(GuestStatus { spec, ..status });
         Ok(())
     }
 
@@ -331,7 +330,7 @@ fn a_state_is_spelled_as_json_has_it() {
         GuestState::Paused,
         GuestState::Quarantined,
     ] {
-        assert_eq!(serde_json::to_value(state).unwrap(), state_name(state));
+        assert_eq!(serde_json::to_value(state).unwrap(), state.name());
     }
 }
 
