@@ -1,5 +1,7 @@
 //! `aldis apps`: the applications, and how they work together.
 
+mod dot;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -22,7 +24,8 @@ Examples:
   aldis apps                                 what there is, and the graph of what runs by default
   aldis apps --apps learning-switch          the graph of these
   aldis apps --config aldis.toml             the graph of what a file says
-  aldis apps --http http://127.0.0.1:8080    the graph of what runs in this controller, and what it did")]
+  aldis apps --http http://127.0.0.1:8080    the graph of what runs in this controller, and what it did
+  aldis apps --dot | dot -Tsvg > apps.svg    the graph as a picture, by Graphviz")]
 pub(crate) struct Args {
     /// Applications, in order, separated by commas
     #[arg(long, value_name = "NAME,…", value_delimiter = ',', conflicts_with = "Base")]
@@ -33,6 +36,9 @@ pub(crate) struct Args {
     /// Print one JSON object instead
     #[arg(long)]
     json: bool,
+    /// Print the graph for Graphviz instead: sequences are solid, data is dashed
+    #[arg(long, conflicts_with = "json")]
+    dot: bool,
     #[command(flatten)]
     http: Option<client::Base>,
 }
@@ -44,7 +50,11 @@ pub(crate) struct Args {
 /// controller that does not answer.
 pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
     if let Some(http) = args.http {
-        let asked = client::apps::run(http, args.json, |apps| running(apps).join("\n") + "\n");
+        let told = |apps: &Apps| match args.dot {
+            true => dot::dot(apps),
+            false => running(apps).join("\n") + "\n",
+        };
+        let asked = client::apps::run(http, args.json, told);
         return asked.map_err(CommandFailure::from);
     }
     let controller = args.config.map_or_else(Controller::new, Controller::from_file);
@@ -55,6 +65,8 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
     };
     if args.json {
         println!("{}", as_json(&apps)?);
+    } else if args.dot {
+        print!("{}", dot::dot(&apps));
     } else {
         print!("{}", in_words(&apps));
     }
