@@ -2,6 +2,7 @@
 //! of both versions.
 
 mod circuit;
+mod rules;
 
 use std::time::Instant;
 

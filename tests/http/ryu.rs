@@ -1,6 +1,8 @@
 //! Ryu's REST, with what scripts send that were written for it: bodies of `curl -d`, of
 //! `requests.post(json=…)` and of `str(dict)`, against emulated switches of both versions.
 
+mod rules;
+
 use std::time::Instant;
 
 use aldis_testkit::client::{Api, HttpAnswer};

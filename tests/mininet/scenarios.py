@@ -9,6 +9,7 @@ import time
 from mininet.topo import LinearTopo, SingleSwitchTopo, Topo
 from mininet.topolib import TorusTopo, TreeTopo
 
+import books
 import catalogue
 import full
 import guests
@@ -53,6 +54,7 @@ def all_of_them():
                  bridge_replaced, decoded, decoded_learning_switch, discovered):
         for version in VERSIONS:
             yield f"{body.__name__} {version}", functools.partial(body, version)
+    yield from books.all_of_them(VERSIONS)
     yield from catalogue.all_of_them(VERSIONS)
     yield from full.all_of_them(VERSIONS)
     yield from guests.all_of_them(VERSIONS)

@@ -75,7 +75,7 @@ async fn blocking<T: Send + 'static>(
 }
 
 /// Why something was not set.
-fn not_set(refused: &SetError) -> Problem {
+pub(crate) fn not_set(refused: &SetError) -> Problem {
     let (status, kind) = match refused {
         SetError::NotRunning(_) => (StatusCode::CONFLICT, "not-running"),
         SetError::Missing(_) => (StatusCode::NOT_FOUND, "no-such-name"),

@@ -45,6 +45,9 @@ pub const SWITCH_WITHIN: Duration = Duration::from_secs(20);
 /// When a switch, or its worker, that has too many commands in hand is asked again.
 pub const BUSY_AGAIN: Duration = Duration::from_millis(5);
 
+/// How often it is looked whether a switch has the flows that a script of Ryu's keeps there.
+pub const INSTALLED_AGAIN: Duration = Duration::from_millis(50);
+
 /// Bytes that are read of a client that is refused while it sends, so that it reads the answer:
 /// eight times the longest body.
 pub const LINGER_MAX: usize = 8 * CHANGES_BODY_MAX;

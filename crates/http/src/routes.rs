@@ -40,6 +40,8 @@ pub(crate) struct Shared {
     pub(crate) topology_watcher: TopologyWatcher,
     /// What scripts of Floodlight's keep on switches.
     pub(crate) entries: Arc<EntriesByName>,
+    /// Held while rules in the words of other controllers change: no two of them get one number.
+    pub(crate) rules_changing: tokio::sync::Mutex<()>,
     /// Whether the end has come.
     pub(crate) stopping: watch::Receiver<bool>,
 }
@@ -242,6 +244,17 @@ impl RouteTable {
         by: H,
     ) -> RouteTable {
         self.foreign(Foreign { method: "post", path, tag, summary }, routing::post(by))
+    }
+
+    /// One that sets something without a body.
+    pub(crate) fn switched<H: Handler<T, Arc<Shared>>, T: 'static>(
+        self,
+        tag: &'static str,
+        path: &'static str,
+        summary: &'static str,
+        by: H,
+    ) -> RouteTable {
+        self.foreign(Foreign { method: "put", path, tag, summary }, routing::put(by))
     }
 
     /// One that removes something.

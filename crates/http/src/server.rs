@@ -147,6 +147,7 @@ impl HttpServer {
             report_place: ReportPlace::new(),
             topology_watcher: TopologyWatcher::default(),
             entries,
+            rules_changing: tokio::sync::Mutex::default(),
             stopping: stopping.clone(),
         });
         let (access, accessible) = watch::channel(Arc::new(access));

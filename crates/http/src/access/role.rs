@@ -36,7 +36,8 @@ const QUESTIONS: [&str; 4] = [
 ];
 
 /// What is asked for without a body, and changes something: as scripts of Floodlight's ask for it.
-const ORDERS: [&str; 3] = [
+const ORDERS: [&str; 4] = [
+    "/wm/acl/clear/json",
     "/wm/staticentrypusher/clear/{dpid}/json",
     "/wm/staticflowpusher/clear/{dpid}/json",
     "/wm/staticflowentrypusher/clear/{dpid}/json",

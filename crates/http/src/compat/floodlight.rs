@@ -1,12 +1,14 @@
 //! Floodlight's most used routes, so that scripts that were written for it go on working:
-//! `/wm/core`, `/wm/topology`, `/wm/device` and the static entries. What is served and where it
+//! `/wm/core`, `/wm/topology`, `/wm/routing`, `/wm/device`, the static entries, `/wm/acl`,
+//! `/wm/firewall`, `/wm/statistics` and `/wm/performance`. What is served and where it
 //! differs: `docs/floodlight.md`.
 //!
 //! 1. `words` — datapath ids, matches and actions as Floodlight writes them;
 //! 2. `core` — the controller and its switches; `statistics` — what switches count; `network` —
 //!    links and hosts;
 //! 3. `entry` — a static entry as it is sent; `entries` — those that there are, by name, and their
-//!    switches.
+//!    switches;
+//! 4. `rules` — the firewall and the ACL, as rules of ours; `monitoring` — bandwidth, performance.
 //!
 //! Messages to switches, and what is said where they are not done, are those of
 //! `ryu::switch_request`; a static entry is put in Ryu's words and read as those are.
@@ -14,7 +16,9 @@
 mod core;
 pub(crate) mod entries;
 mod entry;
+mod monitoring;
 mod network;
+mod rules;
 mod statistics;
 mod words;
 
@@ -22,6 +26,10 @@ use crate::routes::RouteTable;
 
 /// Floodlight's routes besides those that are there.
 pub(crate) fn add(routes: RouteTable) -> RouteTable {
+    rules(monitoring(network(routes)))
+}
+
+fn network(routes: RouteTable) -> RouteTable {
     let tag = "floodlight";
     let routes = routes
         .shown(tag, "/wm/core/controller/switches/json", "Switches", core::switches)
@@ -53,6 +61,30 @@ pub(crate) fn add(routes: RouteTable) -> RouteTable {
             "A way between two ports",
             network::route,
         )
+        .shown(
+            tag,
+            "/wm/routing/path/{src_dpid}/{src_port}/{dst_dpid}/{dst_port}/json",
+            "A way between two ports",
+            network::path,
+        )
+        .shown(
+            tag,
+            "/wm/routing/paths/{src_dpid}/{dst_dpid}/{count}/json",
+            "Ways of least cost",
+            network::paths,
+        )
+        .shown(
+            tag,
+            "/wm/routing/paths/fast/{src_dpid}/{dst_dpid}/{count}/json",
+            "Ways of least cost",
+            network::paths,
+        )
+        .shown(
+            tag,
+            "/wm/routing/paths/slow/{src_dpid}/{dst_dpid}/{count}/json",
+            "Ways of least cost",
+            network::paths,
+        )
         .shown(tag, "/wm/device/", "Hosts, as a list", network::devices)
         .shown(tag, "/wm/device/all/json", "Hosts, as `devices`", network::all_devices);
     pushers().into_iter().fold(routes, |routes, [entry, list, clear]| {
@@ -62,6 +94,45 @@ pub(crate) fn add(routes: RouteTable) -> RouteTable {
             .shown(tag, list, "Entries", entries::list)
             .shown(tag, clear, "Remove all entries", entries::clear)
     })
+}
+
+fn monitoring(routes: RouteTable) -> RouteTable {
+    let tag = "floodlight";
+    let (enable, disable) =
+        ("/wm/statistics/config/enable/json", "/wm/statistics/config/disable/json");
+    routes
+        .shown(
+            tag,
+            "/wm/statistics/bandwidth/{dpid}/{port}/json",
+            "What ports carry in a second",
+            monitoring::bandwidth,
+        )
+        .told(tag, enable, "Statistics are collected", monitoring::collect)
+        .switched(tag, enable, "Statistics are collected", monitoring::collect)
+        .told(tag, disable, "Statistics are not collected", monitoring::collect_no_more)
+        .switched(tag, disable, "Statistics are not collected", monitoring::collect_no_more)
+        .shown(
+            tag,
+            "/wm/performance/data/json",
+            "What the applications take",
+            monitoring::performance,
+        )
+        .shown(tag, "/wm/performance/{word}/json", "That it counts", monitoring::performance_is)
+}
+
+fn rules(routes: RouteTable) -> RouteTable {
+    let tag = "floodlight";
+    routes
+        .shown(tag, "/wm/acl/rules/json", "Rules of the ACL", rules::acl)
+        .told(tag, "/wm/acl/rules/json", "Add a rule", rules::add_acl)
+        .removed(tag, "/wm/acl/rules/json", "Remove a rule", rules::remove_acl)
+        .shown(tag, "/wm/acl/clear/json", "Remove all rules", rules::clear_acl)
+        .shown(tag, "/wm/firewall/module/status/json", "Whether it runs", rules::module)
+        .switched(tag, "/wm/firewall/module/enable/json", "Let rules count", rules::enable)
+        .switched(tag, "/wm/firewall/module/disable/json", "Let no rule count", rules::disable)
+        .shown(tag, "/wm/firewall/rules/json", "Rules of the firewall", rules::firewall)
+        .told(tag, "/wm/firewall/rules/json", "Add a rule", rules::add_firewall)
+        .removed(tag, "/wm/firewall/rules/json", "Remove a rule", rules::remove_firewall)
 }
 
 /// The static entries, under the name that they have and those that they had.

@@ -1,6 +1,6 @@
 //! Ryu's REST, so that scripts that were written for it go on working: `ofctl_rest` under `/stats`,
-//! `rest_topology` and its WebSocket under `/v1.0/topology`. What is served and where it differs:
-//! `docs/ryu.md`.
+//! `rest_topology` and its WebSocket under `/v1.0/topology`, `rest_firewall` and `rest_qos` under
+//! their names. What is served and where it differs: `docs/ryu.md`.
 //!
 //! ```text
 //! body ──▶ literal ──▶ body ──▶ fields, actions ──▶ switch_request ──▶ flows, groups, … ──▶ {"1": …}
@@ -13,7 +13,9 @@
 //! 4. `flows`, `tables`, `ports`, `queues`, `groups`, `meters`, `roles` — the routes under
 //!    `/stats`;
 //! 5. `topology`, `changes` — the routes under `/v1.0/topology`, and what is told over the
-//!    WebSocket.
+//!    WebSocket;
+//! 6. `rules`, `firewall`, `qos` — rules that are kept as static flows; `router` — where the router
+//!    is.
 //!
 //! Deliberately absent: what needs OpenFlow 1.4 or later is answered with 501, as Ryu does for a
 //! switch that speaks 1.3.
@@ -22,14 +24,18 @@ pub(crate) mod actions;
 pub(crate) mod body;
 pub(crate) mod changes;
 pub(crate) mod fields;
+mod firewall;
 mod flows;
 mod groups;
 mod literal;
 mod meters;
 pub(crate) mod names;
 mod ports;
+mod qos;
 mod queues;
 mod roles;
+mod router;
+mod rules;
 pub(crate) mod switch_request;
 mod tables;
 pub(crate) mod topology;
@@ -38,7 +44,7 @@ use crate::routes::RouteTable;
 
 /// Ryu's routes besides those that are there.
 pub(crate) fn add(routes: RouteTable) -> RouteTable {
-    topology(changes(statistics(routes)))
+    routers(limits(walls(topology(changes(statistics(routes))))))
 }
 
 fn statistics(routes: RouteTable) -> RouteTable {
@@ -136,4 +142,59 @@ fn topology(routes: RouteTable) -> RouteTable {
             "Changes, over a WebSocket, as JSON-RPC 2.0",
             changes::socket,
         )
+}
+
+fn walls(routes: RouteTable) -> RouteTable {
+    let tag = "ryu";
+    let routes = routes
+        .shown(tag, "/firewall/module/status", "Which switches are firewalls", firewall::status)
+        .switched(tag, "/firewall/module/enable/{switchid}", "Let rules count", firewall::enable)
+        .switched(tag, "/firewall/module/disable/{switchid}", "Block all", firewall::disable)
+        .shown(tag, "/firewall/log/status", "Which switches log", firewall::log_status)
+        .switched(tag, "/firewall/log/enable/{switchid}", "Not here", firewall::log)
+        .switched(tag, "/firewall/log/disable/{switchid}", "Not here", firewall::log);
+    ["/firewall/rules/{switchid}", "/firewall/rules/{switchid}/{vlanid}"].into_iter().fold(
+        routes,
+        |routes, path| {
+            routes
+                .shown(tag, path, "Rules of a firewall", firewall::list)
+                .told(tag, path, "Add a rule", firewall::add)
+                .removed(tag, path, "Remove a rule", firewall::delete)
+        },
+    )
+}
+
+fn limits(routes: RouteTable) -> RouteTable {
+    let tag = "ryu";
+    let routes = routes
+        .shown(tag, "/qos/queue/status/{switchid}", "Counters of queues", qos::queue_status)
+        .shown(tag, "/qos/queue/{switchid}", "Queues that were made here: none", qos::queues)
+        .told(tag, "/qos/queue/{switchid}", "Not here", qos::ovsdb)
+        .removed(tag, "/qos/queue/{switchid}", "Not here", qos::ovsdb)
+        .switched(tag, "/v1.0/conf/switches/{switchid}/ovsdb_addr", "Not here", qos::ovsdb)
+        .shown(tag, "/qos/meter/{switchid}", "Counters of meters", qos::meters)
+        .told(tag, "/qos/meter/{switchid}", "Add a meter", qos::add_meter)
+        .removed(tag, "/qos/meter/{switchid}", "Remove a meter", qos::delete_meter);
+    ["/qos/rules/{switchid}", "/qos/rules/{switchid}/{vlanid}"].into_iter().fold(
+        routes,
+        |routes, path| {
+            routes
+                .shown(tag, path, "Rules about the quality of service", qos::list)
+                .told(tag, path, "Add a rule", qos::add)
+                .removed(tag, path, "Remove a rule", qos::delete)
+        },
+    )
+}
+
+fn routers(routes: RouteTable) -> RouteTable {
+    let tag = "ryu";
+    ["/router/{switchid}", "/router/{switchid}/{vlanid}"].into_iter().fold(
+        routes,
+        |routes, path| {
+            routes
+                .shown(tag, path, "Not here", router::elsewhere)
+                .told(tag, path, "Not here", router::elsewhere)
+                .removed(tag, path, "Not here", router::elsewhere)
+        },
+    )
 }

@@ -118,6 +118,7 @@ pub(super) fn document() -> utoipa::openapi::OpenApi {
     for route in RouteTable::all().foreign {
         let method = match route.method {
             "post" => HttpMethod::Post,
+            "put" => HttpMethod::Put,
             "delete" => HttpMethod::Delete,
             _ => HttpMethod::Get,
         };

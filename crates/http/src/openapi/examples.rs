@@ -108,6 +108,37 @@ fn foreign(method: &str, path: &str) -> Option<Value> {
         ) => {
             json!({"name": "uplink"})
         }
+        _ => return rule(method, path),
+    })
+}
+
+/// Rules of Ryu's and Floodlight's firewalls, and their like.
+fn rule(method: &str, path: &str) -> Option<Value> {
+    Some(match (method, path) {
+        ("post", "/firewall/rules/{switchid}" | "/firewall/rules/{switchid}/{vlanid}") => {
+            json!({"nw_src": "10.0.0.1/32", "nw_dst": "10.0.0.2/32", "nw_proto": "ICMP"})
+        }
+        ("delete", "/firewall/rules/{switchid}" | "/firewall/rules/{switchid}/{vlanid}") => {
+            json!({"rule_id": "1"})
+        }
+        ("post", "/qos/rules/{switchid}" | "/qos/rules/{switchid}/{vlanid}") => json!({
+            "match": {"nw_dst": "10.0.0.1", "nw_proto": "UDP", "tp_dst": "5002"},
+            "actions": {"queue": "1"}
+        }),
+        ("delete", "/qos/rules/{switchid}" | "/qos/rules/{switchid}/{vlanid}") => {
+            json!({"qos_id": "1"})
+        }
+        ("post", "/qos/meter/{switchid}") => {
+            json!({"meter_id": "1", "flags": "KBPS", "bands": [{"type": "DROP", "rate": "10000"}]})
+        }
+        ("delete", "/qos/meter/{switchid}") => json!({"meter_id": "1"}),
+        ("post", "/wm/acl/rules/json") => {
+            json!({"src-ip": "10.0.0.1/32", "dst-ip": "10.0.0.2/32", "action": "deny"})
+        }
+        ("post", "/wm/firewall/rules/json") => {
+            json!({"src-ip": "10.0.0.1/32", "dst-ip": "10.0.0.2/32", "priority": "10"})
+        }
+        ("delete", "/wm/acl/rules/json" | "/wm/firewall/rules/json") => json!({"ruleid": "1"}),
         _ => return None,
     })
 }
@@ -132,7 +163,7 @@ fn show(operation: &mut Operation, example: &Value) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::api::acl::{NewAcl, rule};
+    use crate::api::acl::{self, NewAcl};
     use crate::api::apps::Order;
     use crate::api::flows::Changes;
     use crate::api::guests::spec;
@@ -168,9 +199,9 @@ mod tests {
             parse(example.to_string().as_bytes()).unwrap_or_else(|why| panic!("{path}: {why:?}"))
         }
         for value in read::<NewAcl>("put", "/api/v1/acl").rules {
-            assert_eq!(*rule(value).unwrap().0.name, *"no telnet");
+            assert_eq!(*acl::rule(value).unwrap().0.name, *"no telnet");
         }
-        rule(read("put", "/api/v1/acl/{name}")).unwrap();
+        acl::rule(read("put", "/api/v1/acl/{name}")).unwrap();
         read::<Changes>("post", "/api/v1/flows");
         read::<Changes>("post", "/api/v1/switches/{dpid}/flows");
         spec("lab-3", read("put", "/api/v1/guests/{name}")).unwrap();

@@ -163,24 +163,20 @@ pub fn check(name: &str, value: &Value) -> Result<(), String> {
 }
 
 /// As Floodlight answers where it did something.
-fn status(words: impl Into<String>) -> Json<Value> {
+pub(super) fn status(words: impl Into<String>) -> Json<Value> {
     Json(json!({ "status": words.into() }))
 }
 
 /// And where not: it says 200 then, too, and only the words tell. Here the status does.
-struct NotDone(Problem);
-
-impl IntoResponse for NotDone {
-    fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.0.status).unwrap_or(StatusCode::BAD_REQUEST);
-        (status, Json(json!({ "status": format!("Error! {}", self.0.detail) }))).into_response()
-    }
+pub(super) fn refused(exclaimed: &str, problem: Problem) -> Response {
+    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::BAD_REQUEST);
+    (status, Json(json!({ "status": format!("{exclaimed} {}", problem.detail) }))).into_response()
 }
 
 type EntryResponse = Result<Json<Value>, Response>;
 
-fn not_done(problem: Problem) -> Response {
-    NotDone(problem).into_response()
+pub(super) fn not_done(problem: Problem) -> Response {
+    refused("Error!", problem)
 }
 
 pub(super) async fn push(State(shared): Ctx, body: Result<DictBody, Problem>) -> EntryResponse {

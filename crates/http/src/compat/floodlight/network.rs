@@ -1,6 +1,6 @@
 //! `/wm/topology` and `/wm/device`: links, ways and hosts.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use aldis_apps::SwitchPort;
 use aldis_apps::hosts::Host;
@@ -19,7 +19,7 @@ use crate::api::switches::not_connected;
 use crate::compat::ryu::body::{beginning, number};
 use crate::compat::ryu::topology::carrying;
 use crate::extract::{Dpid, Path, Query};
-use crate::limits::PATHS_HOPS_MAX;
+use crate::limits::{PATHS_HOPS_MAX, PATHS_MAX};
 use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
 
@@ -115,6 +115,58 @@ pub(super) async fn route(State(shared): Ctx, Path(between): Path<RouteEnds>) ->
     let passed = found.paths.first().map_or(vec![], |path| passed(src, path, dst));
     let show = |at: &SwitchPort| json!({ "switch": dpid(at.dpid), "port": at.port.0 });
     Ok(Json(passed.iter().map(show).collect()))
+}
+
+/// The same as [`route`], as `/wm/routing` has it.
+pub(super) async fn path(shared: Ctx, between: Path<RouteEnds>) -> Result<Json<Value>, Problem> {
+    let Json(passed) = route(shared, between).await?;
+    Ok(Json(json!({ "results": passed })))
+}
+
+/// From which switch to which, and how many ways at most.
+#[derive(Debug, Deserialize)]
+pub(super) struct PathsAsked {
+    src_dpid: String,
+    dst_dpid: String,
+    count: String,
+}
+
+/// The ways of least cost; their latency is in milliseconds.
+pub(super) async fn paths(
+    State(shared): Ctx,
+    Path(asked): Path<PathsAsked>,
+) -> Result<Json<Value>, Problem> {
+    let [Dpid(src), Dpid(dst)] = [Dpid::read(&asked.src_dpid)?, Dpid::read(&asked.dst_dpid)?];
+    for dpid in [src, dst] {
+        shared.controller.switch(dpid).ok_or_else(|| not_connected(dpid))?;
+    }
+    let count = number(&asked.count).filter(|count| (1..=PATHS_MAX as u64).contains(count));
+    let refused = || Problem::bad("bad-query", format!("accepted: 1 to {PATHS_MAX} paths"));
+    let count = count.ok_or_else(refused)? as usize;
+    let found = shared.controller.paths(src, dst, count, PATHS_HOPS_MAX);
+    let found = found.ok_or_else(|| not_published("ways"))?;
+    let latency: HashMap<_, _> = all(&shared)?
+        .into_iter()
+        .map(|link| (link.ends.ports(), u64::from(link.latency_us.unwrap_or(0))))
+        .collect();
+    let took = |crossing: &Crossing| {
+        let [there, back] = [[crossing.from, crossing.to], [crossing.to, crossing.from]];
+        latency.get(&there).or_else(|| latency.get(&back)).copied().unwrap_or(0)
+    };
+    let show = |(index, path): (usize, &Vec<Crossing>)| {
+        let ports = path.iter().flat_map(|crossing| [crossing.from, crossing.to]);
+        json!({
+            "src_dpid": dpid(src),
+            "dst_dpid": dpid(dst),
+            "hop_count": path.len().to_string(),
+            "latency": (path.iter().map(took).sum::<u64>() / 1000).to_string(),
+            "path_index": index.to_string(),
+            "path": ports
+                .map(|at| json!({ "dpid": dpid(at.dpid), "port": at.port.0.to_string() }))
+                .collect::<Vec<_>>(),
+        })
+    };
+    Ok(Json(json!({ "results": found.paths.iter().enumerate().map(show).collect::<Vec<_>>() })))
 }
 
 impl RouteEnds {

@@ -25,9 +25,16 @@ fn which(at: &PathParts) -> Result<MeterRequest, Problem> {
 }
 
 pub(super) async fn meter(State(shared): Ctx, at: PathParts) -> BySwitch {
-    let switch = AskedSwitch::at(&shared, &at)?;
-    let request = StatsRequestBody::Meter(which(&at)?);
-    let StatsReplyBody::Meter(all) = switch.stats(&shared, request).await? else {
+    counted(&shared, AskedSwitch::at(&shared, &at)?, which(&at)?).await
+}
+
+/// What meters counted.
+///
+/// # Errors
+/// As [`AskedSwitch::stats`].
+pub(super) async fn counted(shared: &Shared, switch: AskedSwitch, which: MeterRequest) -> BySwitch {
+    let request = StatsRequestBody::Meter(which);
+    let StatsReplyBody::Meter(all) = switch.stats(shared, request).await? else {
         return Err(switch.unasked());
     };
     Ok(switch.shown(all.iter().map(show).collect::<Vec<_>>()))
@@ -129,7 +136,11 @@ async fn entry(shared: &Shared, dict: &Dict<'_>, command: MeterModCommand) -> Re
     switch.does(shared, Message::MeterMod(meter_mod)).await
 }
 
-fn meter_mod(dict: &Dict<'_>, command: MeterModCommand) -> Result<MeterMod, Problem> {
+/// A change of a meter.
+///
+/// # Errors
+/// A field that is no value.
+pub(super) fn meter_mod(dict: &Dict<'_>, command: MeterModCommand) -> Result<MeterMod, Problem> {
     let said: &[Value] = match dict.field("flags") {
         None => &[],
         Some(Value::Array(all)) => all,

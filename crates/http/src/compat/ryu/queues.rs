@@ -12,7 +12,7 @@ use super::body::PathParts;
 use super::names::{QUEUES, ports, wide};
 use super::switch_request::{AskedSwitch, BySwitch};
 use crate::problem::Problem;
-use crate::routes::Ctx;
+use crate::routes::{Ctx, Shared};
 
 fn port(at: &PathParts, switch: AskedSwitch) -> Result<PortNo, Problem> {
     let number = at.number("port", ports(switch.version))?;
@@ -23,8 +23,20 @@ pub(super) async fn queue(State(shared): Ctx, at: PathParts) -> BySwitch {
     let switch = AskedSwitch::at(&shared, &at)?;
     let port_no = port(&at, switch)?;
     let queue_id = at.number("queue_id", &QUEUES)?.map_or(QueueNo::ALL, QueueNo);
-    let request = StatsRequestBody::Queue(QueueStatsRequest { port_no, queue_id });
-    let StatsReplyBody::Queue(all) = switch.stats(&shared, request).await? else {
+    counted(&shared, switch, QueueStatsRequest { port_no, queue_id }).await
+}
+
+/// What queues counted.
+///
+/// # Errors
+/// As [`AskedSwitch::stats`].
+pub(super) async fn counted(
+    shared: &Shared,
+    switch: AskedSwitch,
+    which: QueueStatsRequest,
+) -> BySwitch {
+    let request = StatsRequestBody::Queue(which);
+    let StatsReplyBody::Queue(all) = switch.stats(shared, request).await? else {
         return Err(switch.unasked());
     };
     Ok(switch.shown(all.iter().map(|queue| show(queue, switch.version)).collect::<Vec<_>>()))

@@ -24,7 +24,7 @@ use crate::routes::{Ctx, Shared};
 pub(crate) type BySwitch = Result<Json<Value>, Problem>;
 
 /// A switch that is up.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct AskedSwitch {
     pub(crate) dpid: DatapathId,
     pub(crate) version: Version,
@@ -34,7 +34,11 @@ impl AskedSwitch {
     /// # Errors
     /// 404.
     pub(crate) fn find(shared: &Shared, dpid: DatapathId) -> Result<AskedSwitch, Problem> {
-        Ok(AskedSwitch { dpid, version: seen(shared, dpid)?.switch.info.version })
+        seen(shared, dpid).map(|seen| AskedSwitch::of(&seen))
+    }
+
+    pub(super) fn of(seen: &Seen) -> AskedSwitch {
+        AskedSwitch { dpid: seen.switch.info.dpid, version: seen.switch.info.version }
     }
 
     /// The one that a path names.
