@@ -4,6 +4,7 @@
 
 #![forbid(unsafe_code)]
 
+mod client;
 mod e2e;
 mod fuzz;
 mod peers;
@@ -23,6 +24,7 @@ cargo xtask COMMAND
   peers             what the end-to-end tests need, and install what is missing
   e2e [SCENARIO…]   a real network: Open vSwitch and Mininet against the controller
   ryu [WORD…]       Ryu's samples, unchanged, and the package that runs them
+  client [WORD…]    the client of Python: makes it, and tries it with the controller
   web [WORD…]       the web interface in a browser, or the scenarios that a word names
   fuzz [SECONDS]    the fuzz targets, for a minute or as long as you say
 ";
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
         "peers" => peers::provide(),
         "e2e" => peers::provide() && e2e::run(&root, &rest).is_good(),
         "ryu" => peers::provide() && ryu::run(&root, &rest).is_good(),
+        "client" => client::run(&root, &rest).is_good(),
         "web" => web::run(&root, &rest).is_good(),
         "fuzz" => peers::provide() && fuzz::run(&root, &rest).is_good(),
         _ => {
