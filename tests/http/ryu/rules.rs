@@ -74,6 +74,13 @@ fn a_firewall_of_the_book_lets_pass_what_its_rules_allow_and_is_kept() {
         assert_eq!(flows(&scene), [(33_000, json!([])), (59_500, pass.clone())]);
         let added = said(&scene, "POST", &rules, &icmp("10.0.0.1/32", "10.0.0.2/32"));
         assert_eq!(added, json!([success("Rule added. : rule_id=1")]));
+        // The same again takes its place, whatever it does now.
+        let mut again = icmp("10.0.0.1/32", "10.0.0.2/32");
+        for actions in ["DENY", "ALLOW"] {
+            again["actions"] = actions.into();
+            said(&scene, "POST", &rules, &again);
+            assert_eq!(flows(&scene).len(), 3);
+        }
         let mut deny = icmp("10.0.0.2/32", "10.0.0.1/32");
         (deny["actions"], deny["priority"]) = ("DENY".into(), "10".into());
         let added = said(&scene, "POST", &format!("{rules}/110"), &deny);
@@ -84,7 +91,7 @@ fn a_firewall_of_the_book_lets_pass_what_its_rules_allow_and_is_kept() {
         assert_eq!(
             shown,
             json!([{"rules": [{
-                "rule_id": 1, "priority": 1, "dl_type": "IPv4", "nw_src": "10.0.0.1", "nw_dst": "10.0.0.2", "nw_proto": "ICMP",
+                "rule_id": 3, "priority": 1, "dl_type": "IPv4", "nw_src": "10.0.0.1", "nw_dst": "10.0.0.2", "nw_proto": "ICMP",
                 "actions": "ALLOW",
             }]}])
         );
@@ -109,7 +116,7 @@ fn a_firewall_of_the_book_lets_pass_what_its_rules_allow_and_is_kept() {
     let status = scene.get("/firewall/module/status");
     assert_eq!((&status[0]["status"], &status[1]["status"]), (&"enable".into(), &"disable".into()));
     let gone = said(&scene, "DELETE", &format!("{rules}/all"), &json!({"rule_id": "all"}));
-    assert_eq!(gone[0], success("Rule deleted. : ruleID=1"));
+    assert_eq!(gone[0], success("Rule deleted. : ruleID=3"));
     assert_eq!(gone[1]["vlan_id"], 110);
     assert_eq!(flows(&scene).len(), 2);
     let gone = said(&scene, "DELETE", &rules, &json!({"rule_id": "7"}));

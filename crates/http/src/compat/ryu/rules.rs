@@ -290,7 +290,7 @@ pub(super) async fn add(
     does: impl Fn(AskedSwitch) -> Result<Vec<Instruction>, Problem>,
 ) -> OfSwitches {
     let (switches, vlans) = (switches(shared, at, words.role)?, Vlans::at(at)?);
-    let (mut new, mut answers) = (vec![], vec![]);
+    let (mut new, mut replaced, mut answers) = (vec![], vec![], vec![]);
     let alone = shared.rules_changing.lock().await;
     let all = kept(shared)?;
     for switch in switches {
@@ -305,6 +305,10 @@ pub(super) async fn add(
             let taken = there.iter().filter(|(key, _)| key.vlan == vlan).map(|(key, _)| key.id);
             let id = taken.max().unwrap_or(0).saturating_add(1);
             let (match_, priority) = read(said.clone(), vlan)?;
+            // One that says the same of the same packets takes its place, as in a switch of Ryu's.
+            let is_same = |flow: &StaticFlow| flow.priority == priority && flow.match_ == match_;
+            let same = there.iter().filter(|(key, flow)| key.vlan == vlan && is_same(flow));
+            replaced.extend(same.map(|(_, flow)| flow.name.to_string()));
             let name = RuleKey { switch, vlan, id }.name(words);
             new.push(flow(name, switch, priority, match_, does(switch)?)?);
             let mut one = result(true, format!("{}{id}", words.added));
@@ -315,7 +319,7 @@ pub(super) async fn add(
         }
         answers.push(shown(switch, "command_result", done));
     }
-    change(shared, alone, new, vec![]).await?;
+    change(shared, alone, new, replaced).await?;
     Ok(Json(answers))
 }
 
