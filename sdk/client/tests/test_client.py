@@ -5,6 +5,7 @@ import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
 import threading
 import time
@@ -155,6 +156,36 @@ class ClientTest(unittest.TestCase):
             with self.assertRaises(UnexpectedStatus) as problem:
                 next(refused)
             self.assertEqual(json.loads(problem.exception.content)["status"], problem.exception.status_code)
+
+
+    def test_the_example_of_the_readme_does_what_it_says(self):
+        readme = (ROOT / "sdk/client/README.md").read_text(encoding="utf-8")
+        controller = self.start()
+        network = Network(controller)
+        self.addCleanup(network.close)
+        with Client(base_url=controller.url) as client:
+            wait_until(lambda: switches.sync(client=client).total == 2)
+            example = re.search(r"```python\n(.*?)```", readme, re.DOTALL)[1]
+            example = example.replace("http://127.0.0.1:8080", controller.url)
+            command = [sys.executable, "-u", "-c", example]
+            child = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            late = threading.Timer(LATE_S, child.kill)
+            late.start()
+            said = [child.stdout.readline() for _ in range(2)]
+            self.assertTrue(said[0].startswith("0000000000000001 127.0.0.1:"), said)
+            wait_until(lambda: static_flow.sync_detailed("uplink", client=client).status_code == 200)
+            # It follows from some moment on: what happens again and again is seen.
+            for _ in range(3):
+                network.close()
+                wait_until(lambda: switches.sync(client=client).total == 0)
+                network = Network(controller)
+                self.addCleanup(network.close)
+                wait_until(lambda: switches.sync(client=client).total == 2)
+            lines = iter(child.stdout.readline, "")
+            self.assertTrue(any(line.startswith("switch-up ") for line in lines))
+            child.kill()
+            child.communicate()
+            late.cancel()
 
 
 class DocumentTest(unittest.TestCase):
