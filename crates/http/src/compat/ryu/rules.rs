@@ -195,12 +195,12 @@ pub(super) async fn change(
     remove: Vec<String>,
 ) -> Result<(), Problem> {
     let names: Vec<String> = add.iter().map(|flow| flow.name.to_string()).collect();
-    let gone = remove.clone();
+    let (mut coming, mut going) = (names.clone(), remove.clone());
     set(shared, move |store| store.change_static_flows(add, remove, Only::Always)).await?;
     drop(alone);
     let deadline = Instant::now() + SWITCH_WITHIN;
     let installed = loop {
-        match is_installed(shared, &names, &gone) {
+        match is_installed(shared, &mut coming, &mut going) {
             Ok(false) if Instant::now() < deadline => tokio::time::sleep(INSTALLED_AGAIN).await,
             Ok(false) => {
                 let detail = "the switch has not confirmed it yet; GET /api/v1/static-flows says";
@@ -215,20 +215,28 @@ pub(super) async fn change(
     installed.map(drop)
 }
 
-/// Whether the flows of these names are where they should be, and those are nowhere.
-fn is_installed(shared: &Shared, names: &[String], gone: &[String]) -> Result<bool, Problem> {
-    let mut is_there = true;
-    for name in names {
+/// Whether the flows of the first names are where they should be, and those of the others nowhere;
+/// names of which that is so go from the lists, and are not looked for again.
+fn is_installed(
+    shared: &Shared,
+    coming: &mut Vec<String>,
+    going: &mut Vec<String>,
+) -> Result<bool, Problem> {
+    let mut refused = None;
+    coming.retain(|name| {
         let at = shared.config_store.flow_status(name);
-        is_there &= !at.is_empty() && at.iter().all(|at| at.there);
         let is_refused =
-            |words: &str| words.starts_with("refused") || words.starts_with("not sent");
+            |words: &str| ["refused", "not sent"].iter().any(|it| words.starts_with(it));
         if let Some(at) = at.iter().find(|at| is_refused(&at.words)) {
-            let detail = format!("switch {}: {}", at.switch, at.words);
-            return Err(Problem::bad("refused", detail));
+            refused = Some(format!("switch {}: {}", at.switch, at.words));
         }
+        at.is_empty() || at.iter().any(|at| !at.there)
+    });
+    going.retain(|name| !shared.config_store.flow_status(name).is_empty());
+    match refused {
+        Some(detail) => Err(Problem::bad("refused", detail)),
+        None => Ok(coming.is_empty() && going.is_empty()),
     }
-    Ok(is_there && gone.iter().all(|name| shared.config_store.flow_status(name).is_empty()))
 }
 
 /// The rules of a switch.
