@@ -83,7 +83,10 @@ fn paragraph(place: usize, hop: &Hop) -> String {
             }
             Beyond::Hosts(hosts) => format!("host {}", hosts.join(", ")),
             Beyond::Nobody => "nobody who is known".into(),
-            Beyond::Controller => "the controller".into(),
+            Beyond::Controller if out.asks.is_empty() => "the controller".into(),
+            Beyond::Controller => {
+                format!("the controller, which asks {}", out.asks.join(", then "))
+            }
             Beyond::Local => "the switch itself".into(),
             Beyond::NotFollowed(why) => format!("not followed: {why}"),
         };

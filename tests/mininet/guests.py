@@ -58,6 +58,8 @@ def comes_and_goes(version, lab):
     try:
         guest("add", "lecture", "--connect", f"127.0.0.1:{PORT}")
         serves("lecture")
+        said = output(controller_command()[0], "trace", "1", "1", "eth_type=0x88b5,eth_dst=02:00:00:00:00:99")
+        expect("the controller, which asks lecture" in said, "the guest that decides", said)
         expect(net.pingAll() == 0, "pingall without loss", guest("show", "lecture"))
         flows = lab.flows("s1", version)
         expect(flows and all(MARK in flow for flow in flows), "flows with the mark of the guest", flows)

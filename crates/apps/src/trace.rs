@@ -93,6 +93,11 @@ impl TracePacket {
         PortNo(self.fields.get(number::IN_PORT).unwrap_or_default() as u32)
     }
 
+    /// Whether it is one of those that match.
+    pub fn is_of(&self, match_: &Match) -> bool {
+        TernaryMatch::of(match_).matches(&self.fields)
+    }
+
     /// Its fields, as they were said and set; the others are zero.
     pub fn in_words(&self) -> impl Iterator<Item = (String, String)> {
         self.said.iter().map(|(_, field)| field.in_words())

@@ -6,6 +6,8 @@
 //! bounded, and a bound that is reached is part of the answer. The thread that serves people only
 //! asks; a thread beside it looks.
 
+mod asked;
+
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -36,6 +38,7 @@ use crate::limits::{
 };
 use crate::problem::Problem;
 use crate::routes::{Ctx, Shared};
+use asked::Asked;
 
 /// A packet, and where it comes in.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
@@ -108,6 +111,10 @@ pub struct Leaving {
     /// Hosts there that are not named
     #[serde(default, skip_serializing_if = "is_none")]
     pub more_hosts: usize,
+    /// The applications to which the controller hands the packet, in order; a guest that answers is
+    /// the last
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asks: Vec<String>,
 }
 
 fn is_none(count: &usize) -> bool {
@@ -238,6 +245,7 @@ struct Walk {
     network: TraceNetwork,
     budget: Budget,
     owners: Owners,
+    asked: Asked,
     has: HashMap<DatapathId, Has>,
     /// Bytes of it.
     held: usize,
@@ -259,6 +267,7 @@ impl Walk {
         Ok(Walk {
             network: TraceNetwork::of(&shared)?,
             owners: Owners::new(shared.controller.apps()),
+            asked: Asked::of(&*shared.controller),
             shared,
             budget: Budget::default(),
             has: HashMap::new(),
@@ -305,8 +314,13 @@ impl Walk {
         let mut out = Vec::with_capacity(traced.outs.len());
         for leaving in traced.outs {
             let (port, maybe) = (leaving.port, leaving.maybe);
+            let asks = match port {
+                PortNo::CONTROLLER => self.asked.about(dpid, &leaving.packet),
+                _ => vec![],
+            };
+            self.take(asks.iter().map(String::len).sum());
             let (to, more_hosts) = self.beyond(dpid, leaving);
-            out.push(Leaving { port: words(port), maybe, to, more_hosts });
+            out.push(Leaving { port: words(port), maybe, to, more_hosts, asks });
         }
         let fields: BTreeMap<_, _> = packet.in_words().collect();
         let letters = fields.iter().map(|(name, value)| name.len() + value.len() + 8).sum();
