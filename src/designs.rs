@@ -45,7 +45,9 @@ fn read(read: Read) -> String {
     match read {
         Read::FairRounds => "own first, common rounds".into(),
         Read::StaticPartition => "static partition".into(),
-        Read::DynamicPartition { period } => format!("dynamic partition, {period:?}"),
+        Read::DynamicPartition { period, hysteresis } => {
+            format!("dynamic partition, {period:?}, {hysteresis} %")
+        }
         Read::RoundRobin => "round robin".into(),
         Read::SharedQueue { io_threads, per_switch } => {
             let queues = if per_switch { "queue a switch" } else { "shared queue" };

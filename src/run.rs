@@ -21,7 +21,7 @@ Examples:
 Knobs (--set, or [knobs] in the file); \"aldis designs\" says what each design has:
   max-read-bytes=N      batching=per-read|fixed|adaptive   write=batched|immediate
   ibt=REQUESTS          bdu-us=MICROSECONDS                prt=REQUESTS|none
-  io-threads=N          period-ms=MILLISECONDS
+  io-threads=N          period-ms=MILLISECONDS             hysteresis-pct=PERCENT
   core-binding, request-binding, output-batching, shed=true|false
 
 Signals:

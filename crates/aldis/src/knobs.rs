@@ -15,7 +15,7 @@ pub(crate) const LIVE: [&str; 4] = ["ibt", "bdu-us", "prt", "shed"];
 
 /// Keys that count only after a restart.
 #[cfg(feature = "http")]
-const AFTER_RESTART: [&str; 8] = [
+const AFTER_RESTART: [&str; 9] = [
     "max-read-bytes",
     "batching",
     "write",
@@ -24,6 +24,7 @@ const AFTER_RESTART: [&str; 8] = [
     "output-batching",
     "io-threads",
     "period-ms",
+    "hysteresis-pct",
 ];
 
 /// The key, where it counts only after a restart.
@@ -50,6 +51,7 @@ pub(crate) struct RunKnobs {
     pub(crate) shed: Option<bool>,
     io_threads: Option<Natural>,
     period_ms: Option<Natural>,
+    hysteresis_pct: Option<Natural>,
 }
 
 /// A set of knobs that is refused.
@@ -77,6 +79,7 @@ impl RunKnobs {
             shed: other.shed.or(self.shed),
             io_threads: other.io_threads.or(self.io_threads),
             period_ms: other.period_ms.or(self.period_ms),
+            hysteresis_pct: other.hysteresis_pct.or(self.hysteresis_pct),
         }
     }
 
@@ -116,6 +119,7 @@ impl RunKnobs {
             ("shed", self.shed != other.shed),
             ("io-threads", self.io_threads != other.io_threads),
             ("period-ms", self.period_ms != other.period_ms),
+            ("hysteresis-pct", self.hysteresis_pct != other.hysteresis_pct),
         ];
         keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key)
     }
@@ -138,11 +142,18 @@ impl RunKnobs {
             *io_threads = threads;
         }
         if let Some(Natural(ms)) = self.period_ms {
-            let Read::DynamicPartition { period } = &mut read else {
+            let Read::DynamicPartition { period, .. } = &mut read else {
                 let why = "divides switches once and for all, or not at all: only dynamic partition has a period";
                 return Err(idle(&["period-ms"], preset, why));
             };
             *period = Duration::from_millis(ms as u64);
+        }
+        if let Some(Natural(percent)) = self.hysteresis_pct {
+            let Read::DynamicPartition { hysteresis, .. } = &mut read else {
+                let why = "moves no switch to another worker: only dynamic partition does";
+                return Err(idle(&["hysteresis-pct"], preset, why));
+            };
+            *hysteresis = u32::try_from(percent).unwrap_or(u32::MAX);
         }
         Ok(read)
     }
@@ -196,6 +207,7 @@ fn keys(why: Contradiction) -> &'static [&'static str] {
         Contradiction::QueueOfSeveral => &["batching", "ibt", "bdu-us"],
         Contradiction::IoThreads(_) => &["io-threads"],
         Contradiction::Period(_) => &["period-ms"],
+        Contradiction::Hysteresis(_) => &["hysteresis-pct"],
         Contradiction::ReadMax(_) => &["max-read-bytes"],
     }
 }
@@ -343,8 +355,9 @@ mod tests {
         };
         assert_eq!(knobs(text).over(preset), Ok(expected));
         assert_eq!(over("maestro-shared-queue", "prt = \"none\"").unwrap().prt, None);
-        let period = over("maestro-dynamic-partition", "period-ms = 50").unwrap().read;
-        assert_eq!(period, Read::DynamicPartition { period: Duration::from_millis(50) });
+        let both = over("maestro-dynamic-partition", "period-ms = 50\nhysteresis-pct = 0").unwrap();
+        let period = Duration::from_millis(50);
+        assert_eq!(both.read, Read::DynamicPartition { period, hysteresis: 0 });
         assert!(over("fair-rounds", "").unwrap().shed);
         assert!(!over("fair-rounds", "shed = false").unwrap().shed);
         let adaptive = over("beacon", "batching = \"adaptive\"\nbdu-us = 300").unwrap().batching;
@@ -360,6 +373,8 @@ mod tests {
             ("fair-rounds", "io-threads = 2", "io-threads", "only shared queues"),
             ("maestro-static-partition", "period-ms = 100", "period-ms", "only dynamic"),
             ("maestro-dynamic-partition", "period-ms = 1", "period-ms", "10 ms or more"),
+            ("beacon", "hysteresis-pct = 1", "hysteresis-pct", "only dynamic"),
+            ("maestro-dynamic-partition", "hysteresis-pct = 101", "hysteresis-pct", "0 to 100"),
             ("maestro-round-robin", "ibt = 100", "ibt", "\"fixed\""),
             ("fair-rounds", "bdu-us = 100", "bdu-us", "\"adaptive\""),
             ("nox", "batching = \"fixed\"", "batching", "give ibt"),

@@ -17,6 +17,7 @@
 //! | `joined`, `dpid` | claimant, once | all | set before another worker can find it |
 //! | `ports`, `shed` | claimant | handle | a lock each, rarely taken |
 //! | `greeted` | any worker | any worker | applications are told of a switch once |
+//! | `emptied` | claimant: set; first worker: taken | first worker | any recent value |
 //! | `weight`, `queued_at`, `token`, `gone`, `stats` | one worker at a time | all | any recent value |
 //!
 //! Each of the first six has a file of its name in `conn/`, with its states and its model.
@@ -36,6 +37,7 @@ use aldis_wire::msg::{Port, PortChange};
 
 use crate::limits::CARRY_KEPT;
 use crate::messages::Signal;
+use crate::read::dynamic_partition::Emptied;
 
 pub(crate) mod claim;
 pub(crate) mod flood;
@@ -90,6 +92,8 @@ pub(crate) struct Conn<S> {
     token: AtomicU64,
     pub(crate) timer: ConnTimer,
     gone: AtomicBool,
+    /// Whether it had nothing left to read, as dynamic partition wants to know.
+    pub(crate) emptied: Emptied,
     /// The version of the line-up whose started applications were told of its switch last.
     greeted: AtomicU64,
     state: Mutex<State>,
@@ -169,6 +173,7 @@ impl<S> Conn<S> {
             ports: Mutex::default(),
             number,
             queued_at: AtomicU64::new(0),
+            emptied: Emptied::default(),
             signals: Mutex::new(Vec::new()),
             home: AtomicU32::new(home as u32),
             token: AtomicU64::new(u64::MAX),

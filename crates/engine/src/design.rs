@@ -12,7 +12,7 @@ use aldis_control::batching::{self, Bdu, Ibt};
 use aldis_control::weights::Weights;
 
 use crate::limits::{
-    DIVIDE_EVERY, READ_LARGEST, READ_MAX, READ_MAX_MAESTRO, READ_MAX_NOX, WORKERS_MAX,
+    DIVIDE_EVERY, DIVIDE_GAIN, READ_LARGEST, READ_MAX, READ_MAX_MAESTRO, READ_MAX_NOX, WORKERS_MAX,
 };
 
 /// Which worker reads which switch (Maestro §3.2).
@@ -28,6 +28,9 @@ pub enum Read {
     DynamicPartition {
         /// How often.
         period: Duration,
+        /// What the busiest worker has to get rid of before anything moves, in percent of what it
+        /// has: 0 to 100.
+        hysteresis: u32,
     },
     /// Every worker every ready switch, a little at a time (`read/round_robin.rs`).
     RoundRobin,
@@ -187,7 +190,7 @@ impl Design {
         Design {
             name: "maestro-dynamic-partition",
             source: "Maestro §3.2.3: own switches, divided anew by their rates (figure 3)",
-            read: Read::DynamicPartition { period: DIVIDE_EVERY },
+            read: Read::DynamicPartition { period: DIVIDE_EVERY, hysteresis: DIVIDE_GAIN },
             read_max: READ_MAX_MAESTRO,
             batching: BDU,
             ..FAIR_ROUNDS
@@ -251,7 +254,10 @@ impl Design {
             {
                 Err(Contradiction::IoThreads(*io_threads))
             }
-            Design { read: Read::DynamicPartition { period }, .. }
+            Design { read: Read::DynamicPartition { hysteresis, .. }, .. } if *hysteresis > 100 => {
+                Err(Contradiction::Hysteresis(*hysteresis))
+            }
+            Design { read: Read::DynamicPartition { period, .. }, .. }
                 if *period < Duration::from_millis(10) =>
             {
                 Err(Contradiction::Period(*period))
@@ -289,6 +295,8 @@ pub enum Contradiction {
     IoThreads(usize),
     /// A period that is too short.
     Period(Duration),
+    /// More than all of what a worker has.
+    Hysteresis(u32),
     /// A maximum read size out of range.
     ReadMax(usize),
 }
@@ -324,6 +332,9 @@ impl fmt::Display for Contradiction {
             }
             Contradiction::Period(period) => {
                 write!(f, "switches cannot be divided anew every {period:?}: give 10 ms or more")
+            }
+            Contradiction::Hysteresis(percent) => {
+                write!(f, "a hysteresis of {percent} % of what a worker has: give 0 to 100")
             }
             Contradiction::ReadMax(bytes) => write!(
                 f,
@@ -459,8 +470,18 @@ mod tests {
                 Contradiction::IoThreads(0),
             ),
             (
-                Design { read: Read::DynamicPartition { period: Duration::ZERO }, ..BEACON },
+                Design {
+                    read: Read::DynamicPartition { period: Duration::ZERO, hysteresis: 5 },
+                    ..BEACON
+                },
                 Contradiction::Period(Duration::ZERO),
+            ),
+            (
+                Design {
+                    read: Read::DynamicPartition { period: DIVIDE_EVERY, hysteresis: 101 },
+                    ..BEACON
+                },
+                Contradiction::Hysteresis(101),
             ),
         ];
         for (design, why) in refused {

@@ -234,6 +234,10 @@ pub const TURN_SHORT: Duration = Duration::from_micros(25);
 /// less, and the divided switches should outlast the move.
 pub const DIVIDE_EVERY: Duration = Duration::from_secs(1);
 
+/// What the busiest worker has to get rid of before a switch moves, in percent: a move costs more
+/// than it brings where rates merely waver.
+pub const DIVIDE_GAIN: u32 = 5;
+
 /// Threads that an engine may have.
 pub const WORKERS_MAX: usize = 256;
 

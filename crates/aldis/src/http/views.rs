@@ -190,7 +190,10 @@ pub(super) fn design(config: &Config) -> Design {
     }
     match design.read {
         Read::SharedQueue { io_threads, .. } => say("io-threads", io_threads.to_string()),
-        Read::DynamicPartition { period } => say("period-ms", period.as_millis().to_string()),
+        Read::DynamicPartition { period, hysteresis } => {
+            say("period-ms", period.as_millis().to_string());
+            say("hysteresis-pct", hysteresis.to_string());
+        }
         _ => {}
     }
     let (name, weighs) = (design.name.to_owned(), design.read.weighs());

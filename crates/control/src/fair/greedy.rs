@@ -9,10 +9,6 @@ use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
 
-/// What the busiest worker has to get rid of before anything moves: a part in twenty of what it
-/// has.
-const GAIN_MIN: u64 = 20;
-
 /// A switch, as the algorithm sees it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Load {
@@ -23,8 +19,9 @@ pub struct Load {
 }
 
 /// The worker of each switch from now on. Workers count from 0 to `workers`, at least 1; a switch
-/// that is with none of them counts as new.
-pub fn partition(switches: &[Load], workers: usize) -> Vec<usize> {
+/// that is with none of them counts as new. Nothing moves unless the busiest worker gets rid of
+/// more than `hysteresis` percent of what it has.
+pub fn partition(switches: &[Load], workers: usize, hysteresis: u32) -> Vec<usize> {
     let workers = workers.max(1);
     let now: Vec<usize> = switches.iter().map(|switch| switch.worker).collect();
     let mut order: Vec<usize> = (0..switches.len()).collect();
@@ -50,18 +47,18 @@ pub fn partition(switches: &[Load], workers: usize) -> Vec<usize> {
         next[at] = chosen;
     }
     let homeless = now.iter().any(|worker| *worker >= workers);
-    if homeless || gains(switches, &loads) { next } else { now }
+    if homeless || gains(switches, &loads, hysteresis) { next } else { now }
 }
 
-/// Whether the busiest worker would have noticeably less.
-fn gains(switches: &[Load], then: &[u64]) -> bool {
+/// Whether the busiest worker would have so many percent less.
+fn gains(switches: &[Load], then: &[u64], hysteresis: u32) -> bool {
     let mut now = vec![0u64; then.len()];
     for switch in switches {
         now[switch.worker] = now[switch.worker].saturating_add(switch.rate);
     }
     let busiest = |loads: &[u64]| loads.iter().copied().max().unwrap_or(0);
     let (now, then) = (busiest(&now), busiest(then));
-    now > then && now - then > now / GAIN_MIN
+    now > then && u128::from(now - then) * 100 > u128::from(now) * u128::from(hysteresis)
 }
 
 #[cfg(test)]
@@ -77,16 +74,25 @@ mod tests {
     fn the_largest_goes_to_the_least_loaded() {
         let switches = loads(&[(10, 0), (7, 0), (6, 0), (4, 0)]);
         // 10 | 7, then 6 to the 7, then 4 to the 10.
-        assert_eq!(partition(&switches, 2), [0, 1, 1, 0]);
+        assert_eq!(partition(&switches, 2, 5), [0, 1, 1, 0]);
     }
 
     #[test]
     fn nothing_moves_for_nothing() {
         let even = loads(&[(10, 1), (10, 0), (3, 1), (3, 0)]);
-        assert_eq!(partition(&even, 2), [1, 0, 1, 0]);
+        assert_eq!(partition(&even, 2, 5), [1, 0, 1, 0]);
         let nearly = loads(&[(100, 0), (97, 1), (2, 0)]);
-        assert_eq!(partition(&nearly, 2), [0, 1, 0]);
-        assert_eq!(partition(&loads(&[(0, 0), (0, 0)]), 4), [0, 0]);
+        assert_eq!(partition(&nearly, 2, 5), [0, 1, 0]);
+        assert_eq!(partition(&loads(&[(0, 0), (0, 0)]), 4, 5), [0, 0]);
+    }
+
+    #[test]
+    fn how_much_the_busiest_has_to_gain_is_said() {
+        let nearly = loads(&[(100, 0), (97, 1), (2, 0)]);
+        assert_eq!(partition(&nearly, 2, 0), [0, 1, 1]);
+        let apart = loads(&[(60, 0), (40, 0), (50, 1)]);
+        assert_eq!(partition(&apart, 2, 5), [0, 1, 1], "10 of 100 less");
+        assert_eq!(partition(&apart, 2, 10), [0, 0, 1], "not more than 10 of 100");
     }
 
     proptest! {
@@ -98,7 +104,7 @@ mod tests {
             rates in prop::collection::vec((0..1_000_000u64, 0..8usize), 0..200), workers in 8..16usize,
         ) {
             let switches = loads(&rates);
-            let next = partition(&switches, workers);
+            let next = partition(&switches, workers, 5);
             let busiest = |of: &dyn Fn(usize) -> usize| {
                 let mut loads = vec![0u64; workers];
                 switches.iter().enumerate().for_each(|(at, switch)| loads[of(at)] += switch.rate);
@@ -108,7 +114,7 @@ mod tests {
             prop_assert!(then <= now);
             let total: u64 = rates.iter().map(|(rate, _)| rate).sum();
             let largest = rates.iter().map(|(rate, _)| *rate).max().unwrap_or(0);
-            prop_assert!(then - then / GAIN_MIN <= total / workers as u64 + largest + 1);
+            prop_assert!(then - then / 20 <= total / workers as u64 + largest + 1);
         }
     }
 }

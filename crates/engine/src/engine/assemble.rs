@@ -138,8 +138,8 @@ impl<S> DesignState<S> {
                 DesignState::FairRounds(Arc::new(fair_rounds::Shared::new(workers)))
             }
             design::Read::StaticPartition => DesignState::StaticPartition,
-            design::Read::DynamicPartition { period } => {
-                let shared = dynamic_partition::Shared::new(workers, period);
+            design::Read::DynamicPartition { period, hysteresis } => {
+                let shared = dynamic_partition::Shared::new(workers, period, hysteresis);
                 DesignState::DynamicPartition(Arc::new(shared))
             }
             design::Read::RoundRobin => {

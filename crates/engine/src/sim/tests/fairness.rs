@@ -109,3 +109,27 @@ fn weights_are_kept() {
         (full(SWITCHES), design::Knobs { weights, ..Default::default() })
     });
 }
+
+/// Three of the four that are always full begin at one worker, which serves as much as the other
+/// one: by what was served nothing would have to move.
+#[test]
+fn dynamic_partition_divides_by_what_is_offered_and_not_by_what_was_served() {
+    let period = Duration::from_millis(10);
+    let design = Design {
+        read: design::Read::DynamicPartition { period, hysteresis: 5 },
+        ..named("maestro-dynamic-partition")
+    };
+    let (always, seldom) = (Offer::Full, Offer::Periodic(1_000.0));
+    let offers = [&always, &seldom, &always, &seldom, &always, &always].map(Clone::clone);
+    let switches = offers.map(SimulatedSwitch::new).to_vec();
+    let outcome = simulated(&SimPlan {
+        warm_up: 5 * period,
+        duration: 10 * period,
+        ..plan(design, 2, switches)
+    });
+    let got = [0, 2, 4, 5].map(|at| outcome.switches[at].answered_measured);
+    let (least, most) = (got.iter().min().unwrap(), got.iter().max().unwrap());
+    assert!(most - least < most / 10, "{got:?}");
+    let moves = outcome.snapshot.total.moves;
+    assert!((1..=3).contains(&moves), "{moves} moves: what is even stays");
+}

@@ -69,7 +69,7 @@ fn fences_stay_in_their_place_however_many_workers_there_are() {
 #[test]
 fn a_switch_that_moves_loses_nothing_and_keeps_its_order() {
     let design = Design {
-        read: design::Read::DynamicPartition { period: Duration::from_millis(10) },
+        read: design::Read::DynamicPartition { period: Duration::from_millis(10), hysteresis: 5 },
         ..named("maestro-dynamic-partition")
     };
     for workers in [2, 5] {
