@@ -62,7 +62,7 @@ Examples:
 Topologies:
   single,HOSTS          linear,SWITCHES[,HOSTS]   tree,DEPTH,FANOUT   torus,X,Y[,HOSTS]   (as in Mininet)
   ring,SWITCHES[,HOSTS] fat-tree,K                waxman,SWITCHES[,ALPHA,BETA]
-  preferential,SWITCHES[,LINKS]                   FILE.graphml
+  preferential,SWITCHES[,LINKS]                   FILE.graphml         FILE.cch, FILE.intra (Rocketfuel)
 
 What may happen (--at 'TIME WHAT', or a line of --script FILE; times as 5s, 250ms, 2m; # begins a comment):
   link-down A B   link-up A B       switch-gone S   switch-back S    reset S

@@ -8,13 +8,14 @@
 //! of its links in the order in which they are named. Where Mininet has the shape, switches and
 //! ports have the numbers that they have there.
 //!
-//! Pure: no clock and no thread; of files, a GraphML file is read.
+//! Pure: no clock and no thread; of files, one that describes a topology is read.
 
 mod builder;
 mod graphml;
 mod random;
 mod refusal;
 mod regular;
+mod rocketfuel;
 mod shape;
 
 pub use refusal::ShapeRefusal;
@@ -29,7 +30,7 @@ pub const LINKS_MAX: usize = 250_000;
 pub const HOSTS_MAX: usize = 100_000;
 /// Most ports of a switch, those of its hosts included.
 pub const PORTS_MAX: u32 = crate::load::PORTS_MAX;
-/// The largest GraphML file, in bytes; the largest of the Topology Zoo has not a tenth of it.
+/// The largest file of a topology, in bytes; the largest of the Topology Zoo has not a tenth of it.
 pub const FILE_LEN_MAX: u64 = 16 << 20;
 
 /// One end of a link: a port of a switch.

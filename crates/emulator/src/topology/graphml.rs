@@ -29,7 +29,7 @@ pub(super) fn read(path: &Path, hosts: u32) -> Result<Topology, ShapeRefusal> {
     })
 }
 
-fn text(path: &Path) -> io::Result<String> {
+pub(super) fn text(path: &Path) -> io::Result<String> {
     let mut text = String::new();
     let length = File::open(path)?.take(FILE_LEN_MAX + 1).read_to_string(&mut text)?;
     match length as u64 > FILE_LEN_MAX {

@@ -63,7 +63,7 @@ impl fmt::Display for ShapeRefusal {
             ShapeRefusal::Unknown(text) => write!(
                 f,
                 "there is no topology \"{text}\": write single, linear, tree, ring, torus, fat-tree, waxman or preferential \
-                 with its numbers, as torus,3,3, or the path of a file that ends in .graphml"
+                 with its numbers, as torus,3,3, or the path of a file that ends in .graphml, .cch or .intra"
             ),
             ShapeRefusal::Spelling { text, usage } => {
                 write!(f, "the topology \"{text}\" cannot be read: write {usage}")

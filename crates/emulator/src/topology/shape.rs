@@ -1,7 +1,9 @@
 //! What topologies there are, how they are spelled, and what their numbers may be.
 
 use super::builder::Builder;
-use super::{PORTS_MAX, SWITCHES_MAX, ShapeRefusal, Topology, graphml, random, regular};
+use super::{
+    PORTS_MAX, SWITCHES_MAX, ShapeRefusal, Topology, graphml, random, regular, rocketfuel,
+};
 use crate::load::rng::SplitMix64;
 use std::fmt;
 use std::ops::RangeInclusive;
@@ -75,6 +77,9 @@ pub enum Shape {
     /// `FILE.graphml`: a file as the Topology Zoo publishes them; every node a switch, every edge a
     /// link.
     Graphml(PathBuf),
+    /// `FILE.cch` or `FILE.intra`: a map, or the links, of a provider as Rocketfuel publishes them;
+    /// every router of its largest connected part a switch.
+    Rocketfuel(PathBuf),
 }
 
 /// How many links a switch has where none is given: about what the Topology Zoo's have.
@@ -85,8 +90,8 @@ impl Shape {
     /// has that would have some, instead of what the shape says.
     ///
     /// # Errors
-    /// A size is nonsense or too large; a file is missing, is no GraphML, or its switches are not
-    /// all connected.
+    /// A size is nonsense or too large; a file is missing or cannot be read, or the switches of a
+    /// GraphML file are not all connected.
     pub fn lay_out(&self, hosts: Option<u32>, seed: u64) -> Result<Topology, ShapeRefusal> {
         self.check(hosts)?;
         let or = |usual| hosts.unwrap_or(usual);
@@ -108,6 +113,7 @@ impl Shape {
                 random::preferential(to, switches, links, or(1), rng);
             }
             Shape::Graphml(ref path) => return graphml::read(path, or(1)),
+            Shape::Rocketfuel(ref path) => return rocketfuel::read(path, or(1)),
         }
         builder.finish(Vec::new())
     }
@@ -159,7 +165,7 @@ impl Shape {
                 within("preferential", "SWITCHES", switches, 1..=all)?;
                 within("preferential", "LINKS", links, 1..=100)
             }
-            Shape::Graphml(_) => Ok(()),
+            Shape::Graphml(_) | Shape::Rocketfuel(_) => Ok(()),
         }
     }
 }
@@ -180,6 +186,9 @@ impl FromStr for Shape {
     fn from_str(text: &str) -> Result<Shape, ShapeRefusal> {
         if text.ends_with(".graphml") {
             return Ok(Shape::Graphml(text.into()));
+        }
+        if text.ends_with(".cch") || text.ends_with(".intra") {
+            return Ok(Shape::Rocketfuel(text.into()));
         }
         let mut parts = text.split(',');
         let name = parts.next().unwrap_or_default();
@@ -250,7 +259,7 @@ impl fmt::Display for Shape {
                 write!(f, "waxman,{switches},{alpha},{beta}")
             }
             Shape::Preferential { switches, links } => write!(f, "preferential,{switches},{links}"),
-            Shape::Graphml(path) => write!(f, "{}", path.display()),
+            Shape::Graphml(path) | Shape::Rocketfuel(path) => write!(f, "{}", path.display()),
         }
     }
 }

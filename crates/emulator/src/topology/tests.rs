@@ -329,6 +329,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
             .prop_map(|(switches, a, b)| Shape::Waxman { switches, density: Some((a, b)) }),
         (1u32..90, 1u32..9).prop_map(|(switches, links)| Shape::Preferential { switches, links }),
         "[a-z/]{1,9}".prop_map(|name| Shape::Graphml(PathBuf::from(name + ".graphml"))),
+        "[a-z/]{1,9}".prop_map(|name| Shape::Rocketfuel(PathBuf::from(name + ".cch"))),
     ]
 }
 
