@@ -332,6 +332,41 @@ impl Paper {
     }
 }
 
+/// Designs of ours, what they are called beside a paper's system, and that system.
+const DESIGNS: &[(&str, &str, &str)] = &[
+    ("fair-rounds", "Aldis's fair rounds", "Aldis's fair rounds"),
+    ("maestro-round-robin", "Maestro's round robin in Aldis", "Maestro's round robin"),
+    (
+        "maestro-dynamic-partition",
+        "Maestro's dynamic partition in Aldis",
+        "Maestro's dynamic partition",
+    ),
+    (
+        "maestro-static-partition",
+        "Maestro's static partition in Aldis",
+        "Maestro's static partition",
+    ),
+    ("maestro-shared-queue", "Maestro's shared queue in Aldis", "Maestro's shared queue"),
+    ("maestro-plain", "plain Maestro in Aldis", "plain Maestro"),
+    ("beacon", "Beacon's design in Aldis", "Beacon"),
+    ("beacon-queue", "Beacon Queue in Aldis", "Beacon Queue"),
+    ("beacon-queue-per-switch", "Beacon's queue per switch in Aldis", "Beacon's queue per switch"),
+    ("beacon-immediate", "Beacon Immediate in Aldis", "Beacon Immediate"),
+    ("nox", "NOX's design in Aldis", "NOX"),
+    ("null", "the null controller", "the null controller"),
+];
+
+/// What a series or a subject is called on a page: `nox, 7 workers` is `NOX's design in Aldis, 7
+/// workers`, and a paper's own `NOX, 7 workers`. Other names stay as they are.
+pub fn called(name: &str, by_paper: bool) -> String {
+    let (design, rest) = name.find(", ").map_or((name, ""), |at| name.split_at(at));
+    match DESIGNS.iter().find(|(known, ..)| *known == design) {
+        Some((_, _, paper)) if by_paper => format!("{paper}{rest}"),
+        Some((_, ours, _)) => format!("{ours}{rest}"),
+        None => name.to_owned(),
+    }
+}
+
 /// Checks all plots and all that the papers found, together.
 ///
 /// # Errors
@@ -427,6 +462,19 @@ from = "figure 15"
         assert_eq!(plan.paper[1].values.pairs()[1], (X::Word("79-uniform".into()), 2.0));
         let again: Plot = toml::from_str(&toml::to_string(plot).unwrap()).unwrap();
         assert_eq!(again, *plot);
+    }
+
+    #[test]
+    fn a_design_of_ours_is_not_called_by_the_name_of_a_papers_system_alone() {
+        for (name, ours, paper) in [
+            ("nox, 7 workers", "NOX's design in Aldis, 7 workers", "NOX, 7 workers"),
+            ("beacon", "Beacon's design in Aldis", "Beacon"),
+            ("beacon-queue", "Beacon Queue in Aldis", "Beacon Queue"),
+            ("output batching", "output batching", "output batching"),
+            ("Ryu", "Ryu", "Ryu"),
+        ] {
+            assert_eq!((called(name, false).as_str(), called(name, true).as_str()), (ours, paper));
+        }
     }
 
     #[test]

@@ -177,6 +177,10 @@ pub struct PlanRun {
     /// The pause behind such a group, in milliseconds (cbench's `-I`).
     #[serde(default)]
     pub connect_pause_ms: u32,
+    /// Whether a point with as many workers as there are cores is measured too, with the load on
+    /// the same cores: for CPU time and shares, since its rate says nothing.
+    #[serde(default)]
+    pub share_cores: bool,
     /// Whether what does not fit on the machine is simulated; else it is left out.
     #[serde(default = "yes")]
     pub simulate: bool,

@@ -1,8 +1,8 @@
 //! Plots as SVG, in the papers' form: axes, logarithms, legends, distributions, and the papers'
 //! values beside ours.
 //!
-//! Measured values are solid and filled, simulated ones dashed and hollow, a paper's dotted with
-//! crosses; a value that the generator limited has a ring. A line goes through the medians of the
+//! Measured values are solid and filled, simulated ones dashed and hollow, a paper's crosses without
+//! a line; a value that the generator limited has a ring. A line goes through the medians of the
 //! repeats, a whisker from the least to the greatest. Pictures bring no fonts and no script, and
 //! read on light and on dark pages.
 
@@ -17,17 +17,23 @@ mod unit;
 
 pub use data::{DataSpot, Figure, Panel, Series, SeriesRole, names, quantile};
 
+pub(crate) use unit::factor;
+
 use canvas::{Align, Canvas, Font, Ink};
 use frame::PanelFrame;
 use legend::Legend;
 
-use crate::figure::PlotKind;
+use crate::figure::{PlotKind, called};
 use crate::results::X;
+#[cfg(test)]
+use canvas::SERIES;
 
 /// How wide a picture is, in pixels: as wide as a column of text.
 const WIDTH: f64 = 760.0;
 /// How high the area of values is, in pixels, where there is one panel, and where there are more.
 const HEIGHTS: [f64; 2] = [300.0, 210.0];
+/// The most lines of a panel.
+const LINES_MAX: usize = 5;
 /// What stays free around it all.
 const MARGIN: f64 = 14.0;
 
@@ -45,6 +51,7 @@ pub fn place(place: &X, unit: &str) -> String {
         X::Number(number) if number.fract() != 0.0 || number.abs() >= unit::PREFIX_FROM => {
             cell(*number, unit)
         }
+        X::Word(word) => called(word, false),
         place => place.to_string(),
     }
 }
@@ -66,9 +73,12 @@ pub fn draw(figure: &Figure) -> Option<String> {
     // They share the x axis, so that what happens at one place stands above itself.
     let left = lefts.into_iter().fold(0.0, f64::max);
     for panel in drawn {
-        let frame = PanelFrame::new(figure, panel, (left, top), height)?;
-        top = frame.bottom();
-        frames.push((panel, frame));
+        for part in parts(panel, figure.plot.kind) {
+            // All parts of a panel have its axes.
+            let frame = PanelFrame::new(figure, panel, (left, top), height)?;
+            top = frame.bottom();
+            frames.push((part, frame));
+        }
     }
     let (_, last) = frames.last_mut()?;
     last.with_label();
@@ -88,6 +98,23 @@ pub fn draw(figure: &Figure) -> Option<String> {
         }
         legend.draw(canvas, (MARGIN, begin));
     }))
+}
+
+/// A panel in parts of at most [`LINES_MAX`] series, about equally many in each; bars stand side by
+/// side and stay together.
+fn parts(panel: &Panel, kind: PlotKind) -> Vec<Panel> {
+    let mut names: Vec<&str> = Vec::new();
+    for series in &panel.series {
+        if !names.contains(&series.name.as_str()) {
+            names.push(&series.name);
+        }
+    }
+    let count = if kind == PlotKind::Bars { 1 } else { names.len().div_ceil(LINES_MAX) };
+    let part = |names: &[&str]| {
+        let own = panel.series.iter().filter(|series| names.contains(&series.name.as_str()));
+        Panel { series: own.cloned().collect(), ..panel.clone() }
+    };
+    names.chunks(names.len().div_ceil(count.max(1)).max(1)).map(part).collect()
 }
 
 /// A text in lines of at most `width` pixels, cut at spaces and after hyphens, and in words that

@@ -4,13 +4,17 @@
 //! A report is made of folders of [`results`] alone. The figures come from the copy of the plan
 //! beside the points, so that a report of old results stays what it was. What a person has to say
 //! of an experiment, what agrees with the paper and what does not, is a Markdown file of its own,
-//! `experiments/maestro/figure-7.md`, which a report takes in and never writes.
+//! `experiments/maestro/figure-7.md`, which a report takes in and never writes. Its numbers are
+//! taken from the results.
 
+mod discussion;
 mod html;
 mod markdown;
 mod prose;
 mod tables;
 mod text;
+
+pub use discussion::check as check_discussion;
 
 use std::fmt::Write as _;
 use std::fs;
@@ -23,7 +27,8 @@ use crate::figure::{self, Paper, Plot};
 use crate::plan::catalogue;
 use crate::plot::Figure;
 use crate::results::{
-    self, NAME_BYTES_MAX, PLAN, Results, ResultsError, TEXT_BYTES_MAX, ValueMark, ValueOrigin,
+    self, NAME_BYTES_MAX, PLAN, Results, ResultsError, RunForm, TEXT_BYTES_MAX, ValueMark,
+    ValueOrigin,
 };
 
 /// All experiments of a report, in the papers' order; others come behind those of the catalogue, by
@@ -45,7 +50,7 @@ pub struct ReportedExperiment {
     pub figures: Vec<Figure>,
     /// What the papers say in words: whose, what, where.
     pub says: Vec<PaperSentence>,
-    /// What a person says of it, in Markdown.
+    /// What a person says of it, in Markdown, with the numbers of these results.
     pub discussion: Option<String>,
     /// Whether the plan has anything of a paper to compare with.
     pub has_paper: bool,
@@ -147,12 +152,35 @@ impl ReportedExperiment {
         let name = results::folder_of(&results.meta.plan)?;
         let discussion = discussions.map(|dir| dir.join(name.with_added_extension("md")));
         let discussion = discussion.filter(|path| path.is_file());
-        let discussion = discussion.map(|path| results::text(&path, TEXT_BYTES_MAX)).transpose()?;
-        Ok(ReportedExperiment::new(results, discussion, &folder.join(PLAN)))
+        let mut experiment = ReportedExperiment::new(results, &folder.join(PLAN));
+        if let Some(path) = discussion {
+            experiment.discuss(&path)?;
+        }
+        Ok(experiment)
+    }
+
+    /// Takes in what a person says, with the numbers of these results. A quick run has fewer
+    /// points: where it lacks a value, the discussion is left out, and the page says so.
+    fn discuss(&mut self, path: &Path) -> Result<(), ResultsError> {
+        let text = results::text(path, TEXT_BYTES_MAX)?;
+        let first = self.figures.first().and_then(|figure| figure.plot.metrics().next());
+        let metric = first.map(|axis| axis.metric.clone()).unwrap_or_default();
+        match discussion::render(&text, &self.results.points, &metric) {
+            Ok(text) => self.discussion = Some(text),
+            Err(why) => {
+                let why = format!("{}, {why}", path.display());
+                if self.results.meta.form != RunForm::Quick && !self.results.partial() {
+                    return Err(ResultsError(why));
+                }
+                self.problems
+                    .push(format!("The discussion, which this run lacks values for: {why}."));
+            }
+        }
+        Ok(())
     }
 
     /// Draws results; `plan` is the file that errors in the plan's copy are of.
-    fn new(results: Results, discussion: Option<String>, plan: &Path) -> ReportedExperiment {
+    fn new(results: Results, plan: &Path) -> ReportedExperiment {
         let mut problems = Vec::new();
         let plan = parse(results.plan.as_deref(), plan).unwrap_or_else(|why| {
             problems.push(why);
@@ -170,10 +198,11 @@ impl ReportedExperiment {
         }
         let says = plan.paper.into_iter().filter_map(|paper| {
             let Paper { series, says, from, .. } = paper;
+            let series = figure::called(&series, true);
             says.map(|sentence| PaperSentence { series, sentence, from })
         });
         let says = says.collect();
-        ReportedExperiment { results, figures, says, discussion, has_paper, problems }
+        ReportedExperiment { results, figures, says, discussion: None, has_paper, problems }
     }
 
     /// What stands above the discussion.
@@ -206,18 +235,19 @@ impl ReportedExperiment {
     fn simulated(&self) -> Option<String> {
         let points = &self.results.points;
         let simulated = points.iter().filter(|point| point.origin == ValueOrigin::Simulated);
-        let mut series: Vec<&str> = Vec::new();
+        let mut series: Vec<String> = Vec::new();
         let mut count = 0;
         for point in simulated {
             count += 1;
-            if !series.contains(&point.series.as_str()) {
-                series.push(&point.series);
+            let called = figure::called(&point.series, false);
+            if !series.contains(&called) {
+                series.push(called);
             }
         }
         let all = points.len();
         (count > 0).then(|| {
             let of = if count == all { format!("All {all}") } else { format!("{count} of {all}") };
-            format!("{of} values are simulated ({}), drawn hollow and dashed.", series.join(", "))
+            format!("{of} values are simulated ({}), drawn hollow and dashed.", series.join("; "))
         })
     }
 

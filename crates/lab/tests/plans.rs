@@ -2,6 +2,7 @@
 
 use aldis_lab::figure::Paper;
 use aldis_lab::plan::{Plan, PlanMetric, catalogue};
+use aldis_lab::report::PapersReport;
 use aldis_lab::results::{RunForm, ValueOrigin};
 use aldis_lab::run::estimate;
 use std::path::{Path, PathBuf};
@@ -42,7 +43,8 @@ fn every_plan_expands_everywhere_and_keeps_within_its_budget_on_two_cores() {
                 let points = plan.expand(form, cores).unwrap().points;
                 assert!(!points.is_empty(), "{} {form:?} on {cores} cores", plan.name);
                 for point in &points {
-                    let fits = point.workers < cores || point.workers == 1;
+                    let shares = plan.said.runs[point.run].get_ref().share_cores;
+                    let fits = point.workers < cores + usize::from(shares) || point.workers == 1;
                     assert!(fits || point.origin == ValueOrigin::Simulated, "{}", point.label());
                 }
             }
@@ -66,9 +68,9 @@ fn all_of_them_take_less_than_half_an_hour_on_two_cores() {
 }
 
 #[test]
-fn the_full_forms_of_all_take_less_than_eighty_minutes_on_two_cores() {
+fn the_full_forms_of_all_take_less_than_ninety_minutes_on_two_cores() {
     let all: u32 = plans().iter().map(|plan| plan.said.full.seconds).sum();
-    assert!(all <= 80 * 60, "{all} s");
+    assert!(all <= 90 * 60, "{all} s");
 }
 
 #[test]
@@ -292,4 +294,39 @@ fn a_capacity_is_that_of_the_one_threshold_but_of_none_that_is_swept() {
     };
     assert_eq!(with("[512]"), ["batching=fixed", "ibt=512"]);
     assert_eq!(with("[64, 512]"), [""; 0]);
+}
+
+#[test]
+fn no_discussion_holds_a_measured_number_or_is_long() {
+    let mut wrong = Vec::new();
+    for name in catalogue::names() {
+        let path = experiments().join(format!("{name}.md"));
+        let Ok(text) = std::fs::read_to_string(&path) else { continue };
+        let checked = aldis_lab::report::check_discussion(&text);
+        wrong.extend(checked.err().map(|why| format!("{name}.md, {why}")));
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+}
+
+#[test]
+fn the_pages_are_what_their_points_and_discussions_make_of_them() {
+    let results = experiments().join("../docs/results");
+    let report = PapersReport::read(&results.join("data"), Some(&experiments())).unwrap();
+    assert_eq!(report.refused, [""; 0]);
+    let pages = aldis_testkit::Folder::new("pages");
+    report.write_markdown(&pages).unwrap();
+    let mut stale = Vec::new();
+    for folder in ["", "maestro", "maestro-scalable", "beacon", "ours"] {
+        for page in std::fs::read_dir(pages.join(folder)).unwrap().flatten() {
+            let name = Path::new(folder).join(page.file_name());
+            if page.path().is_file()
+                && std::fs::read(page.path()).ok() != std::fs::read(results.join(&name)).ok()
+            {
+                stale.push(name);
+            }
+        }
+    }
+    let again =
+        "aldis lab report docs/results/data --out results/report.html --markdown docs/results";
+    assert!(stale.is_empty(), "{stale:?} are older than their points: run `{again}`");
 }

@@ -41,6 +41,7 @@ plans![
     "beacon/figure-4c",
     "ours/default-set",
     "ours/presets",
+    "ours/two-workers",
     "ours/ten-thousand-switches",
     "ours/million-macs",
 ];

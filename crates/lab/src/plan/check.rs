@@ -3,6 +3,8 @@
 use super::{OfferedRate, Plan, PlanAxis, PlanForm, PlanMetric, PlanRun};
 use crate::results;
 use aldis_emulator::load::{MACS_MAX, SWITCHES_MAX, WINDOW_MAX};
+use aldis_engine::Design;
+use aldis_engine::design::Read;
 use aldis_engine::sim::SIMULATED_WORKERS_MAX;
 
 /// The longest a form may take, in seconds: a minute, and four hours where the user chose to wait.
@@ -144,6 +146,13 @@ impl PlanRun {
     }
 
     fn check_mode(&self) -> Result<(), String> {
+        let divided = self.subjects.iter().any(|subject| {
+            let design = subject.parse::<Design>();
+            design.is_ok_and(|design| matches!(design.read, Read::DynamicPartition { .. }))
+        });
+        if self.knobs.divides() && !divided {
+            return Err("`period-ms` and `hysteresis-pct` are knobs of dynamic partition, which is not among the subjects".into());
+        }
         if self.probes > 100 {
             return Err(format!("{} probing switches; accepted are 0 to 100", self.probes));
         }

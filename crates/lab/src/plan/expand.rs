@@ -334,10 +334,10 @@ impl Combining<'_> {
         }
     }
 
-    /// Whether there is a core for each worker and one for the load. The only core of a machine is
-    /// shared.
+    /// Whether there is a core for each worker and, unless they share, one for the load. The only
+    /// core of a machine is shared.
     fn fits(&self, workers: usize) -> bool {
-        workers < self.cores || workers == 1
+        workers < self.cores || workers == 1 || self.run.share_cores && workers == self.cores
     }
 
     /// Says where threads that only read have no core of their own.
@@ -375,7 +375,7 @@ impl Combining<'_> {
         })?;
         let knobs =
             PlanKnobs { ibt: rest.ibt, bdu_us: rest.bdu_us, prt: rest.prt, ..self.run.knobs };
-        Ok((PointSubject::Design(knobs.over(preset)?), knobs.settings()))
+        Ok((PointSubject::Design(knobs.over(preset)?), knobs.settings(preset)))
     }
 
     /// Other controllers may serve fewer.

@@ -5,7 +5,7 @@
 
 use aldis_control::batching::{Bdu, Ibt};
 use aldis_engine::Design;
-use aldis_engine::design::{Batching, Write};
+use aldis_engine::design::{Batching, Read, Write};
 use serde::Deserialize;
 use std::time::Duration;
 
@@ -25,6 +25,11 @@ pub struct PlanKnobs {
     pub request_binding: Option<bool>,
     /// Whether all replies of a batch to one switch are written together.
     pub output_batching: Option<bool>,
+    /// How often dynamic partition divides switches anew, in milliseconds; other designs of the run
+    /// take no notice.
+    pub period_ms: Option<u32>,
+    /// What its busiest worker has to get rid of before a switch moves, in percent, likewise.
+    pub hysteresis_pct: Option<u32>,
     /// Input batching threshold, in requests.
     #[serde(skip)]
     pub ibt: Option<usize>,
@@ -65,6 +70,7 @@ impl PlanKnobs {
     /// The sentence that says what is out of range, or does not go together.
     pub fn over(&self, preset: Design) -> Result<Design, String> {
         let design = Design {
+            read: self.read_over(preset.read),
             read_max: self.max_read_bytes.unwrap_or(preset.read_max),
             batching: self.batching_over(preset.batching)?,
             write: match self.write {
@@ -80,6 +86,20 @@ impl PlanKnobs {
         };
         let refused = |why| format!("design {}: {why}", preset.name);
         design.check().map_err(|why| refused(why.to_string())).map(|()| design)
+    }
+
+    fn read_over(&self, mut preset: Read) -> Read {
+        if let Read::DynamicPartition { period, hysteresis } = &mut preset {
+            let ms = self.period_ms.map(|ms| Duration::from_millis(ms.into()));
+            *period = ms.unwrap_or(*period);
+            *hysteresis = self.hysteresis_pct.unwrap_or(*hysteresis);
+        }
+        preset
+    }
+
+    /// Whether it says how switches are divided, which one design alone can be told.
+    pub fn divides(&self) -> bool {
+        self.period_ms.is_some() || self.hysteresis_pct.is_some()
     }
 
     fn batching_over(&self, preset: Batching) -> Result<Batching, String> {
@@ -106,8 +126,11 @@ impl PlanKnobs {
         }
     }
 
-    /// The same for `aldis run --set`.
-    pub fn settings(&self) -> Vec<String> {
+    /// The same for `aldis run --set`, under this preset.
+    pub fn settings(&self, preset: Design) -> Vec<String> {
+        let divides = matches!(preset.read, Read::DynamicPartition { .. });
+        let [period, hysteresis] =
+            [self.period_ms, self.hysteresis_pct].map(|knob| knob.filter(|_| divides));
         let batching = match (self.batching, self.ibt, self.bdu_us) {
             (_, Some(_), _) => Some("fixed"),
             (_, _, Some(_)) => Some("adaptive"),
@@ -131,6 +154,8 @@ impl PlanKnobs {
             self.ibt.map(|ibt| format!("ibt={ibt}")),
             self.bdu_us.map(|us| format!("bdu-us={us}")),
             self.prt.map(|prt| format!("prt={prt}")),
+            period.map(|ms| format!("period-ms={ms}")),
+            hysteresis.map(|percent| format!("hysteresis-pct={percent}")),
         ];
         settings.into_iter().flatten().collect()
     }
@@ -148,7 +173,7 @@ mod tests {
     fn nothing_said_is_the_preset() {
         for design in Design::ALL {
             assert_eq!(PlanKnobs::default().over(design), Ok(design));
-            assert!(PlanKnobs::default().settings().is_empty());
+            assert!(PlanKnobs::default().settings(design).is_empty());
         }
     }
 
@@ -157,14 +182,29 @@ mod tests {
         let fixed = PlanKnobs { ibt: Some(512), ..PlanKnobs::default() };
         let design = fixed.over(preset("maestro-round-robin")).unwrap();
         assert_eq!(design.batching, Batching::Fixed(Ibt::new(512).unwrap()));
-        assert_eq!(fixed.settings(), ["batching=fixed", "ibt=512"]);
+        assert_eq!(fixed.settings(design), ["batching=fixed", "ibt=512"]);
         let bound = PlanKnobs { bdu_us: Some(3000), ..PlanKnobs::default() };
         let design = bound.over(preset("nox")).unwrap();
         assert_eq!(
             design.batching,
             Batching::Adaptive(Bdu::new(Duration::from_millis(3)).unwrap())
         );
-        assert_eq!(bound.settings(), ["batching=adaptive", "bdu-us=3000"]);
+        assert_eq!(bound.settings(design), ["batching=adaptive", "bdu-us=3000"]);
+    }
+
+    #[test]
+    fn only_dynamic_partition_is_told_how_to_divide() {
+        let knobs =
+            PlanKnobs { period_ms: Some(50), hysteresis_pct: Some(0), ..PlanKnobs::default() };
+        let design = knobs.over(preset("maestro-dynamic-partition")).unwrap();
+        let period = Duration::from_millis(50);
+        assert_eq!(design.read, Read::DynamicPartition { period, hysteresis: 0 });
+        assert_eq!(knobs.settings(design), ["period-ms=50", "hysteresis-pct=0"]);
+        assert_eq!(knobs.over(preset("nox")), Ok(preset("nox")));
+        assert!(knobs.settings(preset("nox")).is_empty());
+        let often = PlanKnobs { period_ms: Some(9), ..knobs };
+        let refused = often.over(preset("maestro-dynamic-partition")).unwrap_err();
+        assert!(refused.contains("10 ms or more"), "{refused}");
     }
 
     #[test]

@@ -43,6 +43,8 @@ pub enum PlanMetric {
     BatchingDelayMean,
     /// Time spent on waiting for locks and claims, over the time the workers ran. %.
     LockWait,
+    /// Switches that went from one worker to another, a second. 1/s.
+    Moves,
     /// How often a worker found no request pending and slept, a second. 1/s.
     ZeroPending,
     /// From the first connection to the last handshake's end. s.
@@ -55,7 +57,7 @@ pub enum PlanMetric {
 
 impl PlanMetric {
     /// All of them.
-    pub const ALL: [PlanMetric; 22] = [
+    pub const ALL: [PlanMetric; 23] = [
         PlanMetric::Throughput,
         PlanMetric::Deviation,
         PlanMetric::DeviationWorst,
@@ -74,6 +76,7 @@ impl PlanMetric {
         PlanMetric::BatchIbt,
         PlanMetric::BatchingDelayMean,
         PlanMetric::LockWait,
+        PlanMetric::Moves,
         PlanMetric::ZeroPending,
         PlanMetric::ConnectTime,
         PlanMetric::MemoryPerSwitch,
@@ -101,6 +104,7 @@ impl PlanMetric {
             PlanMetric::BatchIbt => ("batch-ibt", "requests"),
             PlanMetric::BatchingDelayMean => ("batching-delay-mean", "ms"),
             PlanMetric::LockWait => ("lock-wait", "%"),
+            PlanMetric::Moves => ("moves", "1/s"),
             PlanMetric::ZeroPending => ("zero-pending", "1/s"),
             PlanMetric::ConnectTime => ("connect-time", "s"),
             PlanMetric::MemoryPerSwitch => ("memory-per-switch", "KiB"),
@@ -151,6 +155,7 @@ impl PlanMetric {
                 | PlanMetric::BatchIbt
                 | PlanMetric::BatchingDelayMean
                 | PlanMetric::LockWait
+                | PlanMetric::Moves
                 | PlanMetric::ZeroPending
         )
     }

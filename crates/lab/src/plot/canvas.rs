@@ -36,7 +36,7 @@ pub(super) enum Ink {
 }
 
 /// On light and on dark pages.
-type Pair = (u32, u32);
+pub(super) type Pair = (u32, u32);
 
 const PAPER: Pair = (0xFFFFFF, 0x15191F);
 const TEXT: Pair = (0x1F2328, 0xE6EAF0);
@@ -45,7 +45,7 @@ const GRID: Pair = (0xE3E6EA, 0x2F363F);
 
 /// Okabe and Ito's colours, which the colour-blind can tell apart, darkened or lightened until they
 /// stand out on the page.
-const SERIES: [Pair; 8] = [
+pub(super) const SERIES: [Pair; COLOURS] = [
     (0x0072B2, 0x4FA8DE),
     (0xD55E00, 0xF0813A),
     (0x009E73, 0x25C296),
@@ -54,7 +54,14 @@ const SERIES: [Pair; 8] = [
     (0x2E9BD6, 0x8CCBF2),
     (0x6B6F76, 0xB4BAC3),
     (0x7A4FB5, 0xB393E6),
+    (0x8C4A1F, 0xD9A27A),
+    (0x4B7F1E, 0x93D06A),
+    (0xB3243B, 0xF5788C),
+    (0x00697A, 0x4FC8DA),
 ];
+
+/// How many series can be told apart.
+pub(super) const COLOURS: usize = 12;
 
 impl Ink {
     fn pair(self) -> Pair {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use super::canvas::COLOURS;
 use super::unit;
 use crate::figure::{FigureAxis, Paper, Plot, PlotKind};
 use crate::results::{Point, ValueMark, ValueOrigin, X};
@@ -39,7 +40,8 @@ pub struct Panel {
 pub struct Series {
     /// The legend's name.
     pub name: String,
-    /// Its place among all names of the experiment: the colour.
+    /// The colour: its place among all names of the experiment, or of the figure where those of the
+    /// experiment are more than there are colours.
     pub colour: usize,
     /// Whose values these are.
     pub role: SeriesRole,
@@ -60,7 +62,7 @@ pub enum SeriesRole {
     Measured,
     /// Simulated here: dashes, hollow dots.
     Simulated,
-    /// The paper's: dots, crosses.
+    /// The paper's: crosses.
     Paper,
 }
 
@@ -235,7 +237,8 @@ impl Gather<'_> {
         let unit = given.or(first).cloned().unwrap_or_default();
         let mut series = Vec::new();
         for name in self.shown {
-            let colour = self.all.iter().position(|other| other == name).unwrap_or(self.all.len());
+            let among = if self.all.len() > COLOURS { self.shown } else { self.all };
+            let colour = among.iter().position(|other| other == name).unwrap_or(among.len());
             for (origin, role) in [
                 (ValueOrigin::Measured, SeriesRole::Measured),
                 (ValueOrigin::Simulated, SeriesRole::Simulated),

@@ -5,7 +5,7 @@ use super::data::{Figure, Panel, Series, SeriesRole};
 use super::scale::{AxisTick, Scale};
 use super::unit::NumberStyle;
 use super::{MARGIN, WIDTH, shortened, wrapped};
-use crate::figure::{FigureAxis, PlotKind, Range, Reference};
+use crate::figure::{FigureAxis, PlotKind, Range, Reference, called};
 use crate::results::X;
 
 const MARK: Font = Font { size: 11.5, bold: false, ink: Ink::Pale, align: Align::Right };
@@ -15,6 +15,8 @@ const LABEL: Font = Font { size: 12.0, bold: false, ink: Ink::Text, align: Align
 const LABELS: (usize, usize) = (9, 6);
 /// The most lines of a category's name.
 const NAME_LINES_MAX: usize = 5;
+/// The most rows that categories' names take turns in.
+const NAME_ROWS_MAX: usize = 3;
 /// How high a line of a category's name is, in pixels.
 const NAME_LINE: f64 = 14.0;
 /// How high the label above an area is, in pixels.
@@ -23,8 +25,8 @@ const ABOVE: f64 = 24.0;
 /// What stands along x.
 enum Across {
     Numbers(Scale, Vec<AxisTick>),
-    /// The categories, each in lines.
-    Words(Vec<String>, Vec<Vec<String>>),
+    /// The categories, each in lines, and how many rows they take turns in.
+    Words(Vec<String>, Vec<Vec<String>>, usize),
 }
 
 /// A panel's area.
@@ -108,7 +110,7 @@ impl PanelFrame {
     pub(super) fn bottom(&self) -> f64 {
         let lines = match &self.across {
             Across::Numbers(..) => 1,
-            Across::Words(_, names) => names.iter().map(Vec::len).max().unwrap_or(1),
+            Across::Words(_, names, rows) => rows * most_lines(names),
         };
         let label = if self.label_across.is_some() { 20.0 } else { 0.0 };
         self.base + 8.0 + lines as f64 * NAME_LINE + label + 4.0
@@ -124,7 +126,7 @@ impl PanelFrame {
         let place = match (&self.across, x) {
             (Across::Numbers(scale, _), X::Number(number)) => scale.place(*number)?,
             (Across::Numbers(..), X::Word(_)) => return None,
-            (Across::Words(words, _), x) => {
+            (Across::Words(words, ..), x) => {
                 let at = words.iter().position(|word| *word == x.to_string())?;
                 (at as f64 + 0.5) / words.len() as f64
             }
@@ -146,7 +148,7 @@ impl PanelFrame {
     pub(super) fn place_width(&self) -> f64 {
         match &self.across {
             Across::Numbers(..) => self.right - self.left,
-            Across::Words(words, _) => (self.right - self.left) / words.len() as f64,
+            Across::Words(words, ..) => (self.right - self.left) / words.len() as f64,
         }
     }
 
@@ -165,7 +167,7 @@ impl PanelFrame {
         }
         match &self.across {
             Across::Numbers(_, ticks) => self.numbers(canvas, ticks),
-            Across::Words(words, names) => self.words(canvas, words, names),
+            Across::Words(words, names, rows) => self.words(canvas, words, names, *rows),
         }
         let axis = Pen::new(Ink::Pale, 1.0);
         canvas.line((self.left, self.base), (self.right, self.base), axis);
@@ -190,11 +192,18 @@ impl PanelFrame {
         }
     }
 
-    fn words(&self, canvas: &mut Canvas<'_>, words: &[String], names: &[Vec<String>]) {
-        for (word, lines) in words.iter().zip(names) {
+    fn words(&self, canvas: &mut Canvas<'_>, words: &[String], names: &[Vec<String>], rows: usize) {
+        let high = most_lines(names) as f64 * NAME_LINE;
+        for (place, (word, lines)) in words.iter().zip(names).enumerate() {
             let Some(x) = self.x(&X::Word(word.clone())) else { continue };
+            let top = self.base + (place % rows) as f64 * high;
+            if top > self.base {
+                canvas.line((x, self.base), (x, top + 5.0), Pen::new(Ink::Grid, 1.0));
+            }
             for (at, line) in lines.iter().enumerate() {
-                let y = self.base + 14.0 + at as f64 * NAME_LINE;
+                let half = MARK.width(line) / 2.0 + 4.0;
+                let x = x.min(WIDTH - half).max(half);
+                let y = top + 14.0 + at as f64 * NAME_LINE;
                 canvas.text(line, (x, y), Font { align: Align::Middle, ..MARK });
             }
         }
@@ -241,13 +250,18 @@ pub(super) const REFERENCE_DASH: (f64, f64) = (9.0, 5.0);
 impl Across {
     fn of(figure: &Figure, panel: &Panel, width: f64) -> Option<Across> {
         if let Some(words) = &figure.words {
-            let room = width / words.len().max(1) as f64 - 6.0;
-            let names = words.iter().map(|word| {
-                let mut lines = wrapped(word, &MARK, room);
+            let called: Vec<String> = words.iter().map(|word| called(word, false)).collect();
+            let room = |rows: usize| rows as f64 * width / words.len().max(1) as f64 - 6.0;
+            // So many rows as it takes for each word to stand whole.
+            let fits = |rows: &usize| called.iter().all(|name| is_whole(name, room(*rows)));
+            let rows = (1..=NAME_ROWS_MAX).find(fits).unwrap_or(NAME_ROWS_MAX);
+            let names = called.iter().map(|word| {
+                let mut lines = wrapped(word, &MARK, room(rows));
                 lines.truncate(NAME_LINES_MAX);
-                lines.iter().map(|line| shortened(line, &MARK, room)).collect()
+                lines.iter().map(|line| shortened(line, &MARK, room(rows))).collect()
             });
-            return (!words.is_empty()).then(|| Across::Words(words.clone(), names.collect()));
+            return (!words.is_empty())
+                .then(|| Across::Words(words.clone(), names.collect(), rows));
         }
         let (axis, unit) = match figure.plot.kind {
             PlotKind::Cdf => (&panel.axis, &panel.unit),
@@ -257,6 +271,15 @@ impl Across {
         let ticks = scale.ticks(LABELS.0, NumberStyle::of(unit));
         Some(Across::Numbers(scale, ticks))
     }
+}
+
+/// Whether no word of a name is wider than the room.
+fn is_whole(name: &str, room: f64) -> bool {
+    name.split_inclusive([' ', '-']).all(|word| MARK.width(word.trim_end()) <= room)
+}
+
+fn most_lines(names: &[Vec<String>]) -> usize {
+    names.iter().map(Vec::len).max().unwrap_or(1)
 }
 
 /// All numbers along x, of all panels: they share the axis.

@@ -5,7 +5,7 @@ use super::canvas::{Align, Canvas, Font, Ink, Pen, PixelPoint};
 use super::data::{Figure, SeriesRole};
 use super::frame::REFERENCE_DASH;
 use super::{lines, shortened};
-use crate::figure::PlotKind;
+use crate::figure::{PlotKind, called};
 
 const NAME: Font = Font { size: 12.0, bold: false, ink: Ink::Text, align: Align::Left };
 const ROW: f64 = 19.0;
@@ -83,6 +83,7 @@ impl Sign {
                 lines::sample(canvas, (x, y), end, Ink::Series(*colour), *role);
                 lines::dot(canvas, middle, *colour, *role);
             }
+            Sign::Role(SeriesRole::Paper) => lines::cross(canvas, middle, Ink::Text),
             Sign::Role(role) => lines::sample(canvas, (x, y), end, Ink::Text, *role),
             Sign::Ring => lines::ring(canvas, middle),
             Sign::Whisker => {
@@ -102,7 +103,8 @@ fn names(figure: &Figure) -> Vec<LegendEntry> {
     let entry = |(name, colour): (String, usize)| {
         let own = series().filter(|series| series.name == name);
         let role = own.map(|series| series.role).min().unwrap_or(SeriesRole::Measured);
-        LegendEntry { sign: Sign::Series(colour, role), words: name }
+        let words = called(&name, role == SeriesRole::Paper);
+        LegendEntry { sign: Sign::Series(colour, role), words }
     };
     figure.legend().into_iter().map(entry).collect()
 }

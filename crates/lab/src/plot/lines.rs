@@ -6,13 +6,14 @@ use super::frame::PanelFrame;
 use crate::figure::PlotKind;
 use crate::results::X;
 
-/// The dashes of what was simulated, and of what a paper says.
+/// The dashes of what was simulated.
 const SIMULATED_DASH: (f64, f64) = (7.0, 4.0);
-const PAPER_DASH: (f64, f64) = (1.6, 3.4);
 /// The most steps of a distribution that are drawn.
 const STEPS_MAX: usize = 600;
 /// More places than this are too dense for a dot each.
 const DOTS_MAX: usize = 60;
+/// How many dots a line has then.
+const DOTS: usize = 8;
 /// How large a dot is, from its middle.
 const DOT: f64 = 3.8;
 
@@ -24,18 +25,18 @@ pub(super) fn draw(canvas: &mut Canvas<'_>, frame: &PanelFrame, panel: &Panel, f
         {
             match figure.plot.kind {
                 PlotKind::Cdf => distribution(canvas, frame, series),
-                kind => line(canvas, frame, series, kind != PlotKind::Timeline),
+                _ => line(canvas, frame, series),
             }
         }
     }
 }
 
-fn line(canvas: &mut Canvas<'_>, frame: &PanelFrame, series: &Series, dots: bool) {
+fn line(canvas: &mut Canvas<'_>, frame: &PanelFrame, series: &Series) {
     let place = |spot: &DataSpot| Some((frame.x(&spot.x)?, frame.y(spot.median)?));
     let path: Vec<PixelPoint> = series.spots.iter().filter_map(place).collect();
     stroke(canvas, frame, series, &path);
-    if (!dots || series.spots.len() > DOTS_MAX) && path.len() > 1 {
-        return;
+    if series.spots.len() > DOTS_MAX {
+        return some_dots(canvas, frame, series, &path);
     }
     for spot in &series.spots {
         let Some(at) = place(spot).filter(|at| within(*at, frame.corners())) else { continue };
@@ -49,10 +50,10 @@ fn line(canvas: &mut Canvas<'_>, frame: &PanelFrame, series: &Series, dots: bool
     }
 }
 
-/// Steps through the sorted samples; a paper's values are joined by straight lines.
+/// Steps through the sorted samples; a paper's values are points.
 fn distribution(canvas: &mut Canvas<'_>, frame: &PanelFrame, series: &Series) {
     if series.role == SeriesRole::Paper {
-        return line(canvas, frame, series, true);
+        return line(canvas, frame, series);
     }
     let (count, (_, (_, base))) = (series.samples.len(), frame.corners());
     let steps = count.min(STEPS_MAX);
@@ -73,6 +74,20 @@ fn distribution(canvas: &mut Canvas<'_>, frame: &PanelFrame, series: &Series) {
     // What comes after the greatest sample: still all of them.
     path.extend(path.last().map(|last| (frame.corners().1.0, last.1)));
     stroke(canvas, frame, series, &path);
+    some_dots(canvas, frame, series, &path);
+}
+
+/// Dots along a path, at other places for each colour, so that lines that lie on each other can be
+/// told apart.
+fn some_dots(canvas: &mut Canvas<'_>, frame: &PanelFrame, series: &Series, path: &[PixelPoint]) {
+    let shift = (series.colour % DOTS) as f64 / DOTS as f64;
+    for dot_at in 0..DOTS {
+        let at = (dot_at as f64 + 0.1 + 0.8 * shift) / DOTS as f64 * path.len() as f64;
+        let at = path.get(at as usize).filter(|at| within(**at, frame.corners()));
+        if let Some(at) = at {
+            dot(canvas, *at, series.colour, series.role);
+        }
+    }
 }
 
 fn stroke(canvas: &mut Canvas<'_>, frame: &PanelFrame, series: &Series, path: &[PixelPoint]) {
@@ -81,7 +96,8 @@ fn stroke(canvas: &mut Canvas<'_>, frame: &PanelFrame, series: &Series, path: &[
         match series.role {
             SeriesRole::Measured => canvas.path(&path, Pen::new(ink, 1.9)),
             SeriesRole::Simulated => canvas.dashes(&path, SIMULATED_DASH, Pen::new(ink, 1.7)),
-            SeriesRole::Paper => canvas.dashes(&path, PAPER_DASH, Pen::new(ink, 1.5)),
+            // A paper's values are points: no line was drawn through them.
+            SeriesRole::Paper => {}
         }
     }
 }
@@ -101,7 +117,7 @@ pub(super) fn sample(
     match role {
         SeriesRole::Measured => canvas.path(&[from, to], Pen::new(ink, 1.9)),
         SeriesRole::Simulated => canvas.dashes(&[from, to], SIMULATED_DASH, Pen::new(ink, 1.7)),
-        SeriesRole::Paper => canvas.dashes(&[from, to], PAPER_DASH, Pen::new(ink, 1.5)),
+        SeriesRole::Paper => {}
     }
 }
 
@@ -136,7 +152,7 @@ pub(super) fn dot(canvas: &mut Canvas<'_>, at: PixelPoint, colour: usize, role: 
     }
 }
 
-fn cross(canvas: &mut Canvas<'_>, (x, y): PixelPoint, ink: Ink) {
+pub(super) fn cross(canvas: &mut Canvas<'_>, (x, y): PixelPoint, ink: Ink) {
     let pen = Pen::new(ink, 1.5);
     canvas.line((x - DOT, y - DOT), (x + DOT, y + DOT), pen);
     canvas.line((x - DOT, y + DOT), (x + DOT, y - DOT), pen);

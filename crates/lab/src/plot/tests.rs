@@ -65,7 +65,9 @@ fn the_axes_say_what_they_show() {
     let picture = draw(&Figure::new(&plot(LINES), &points, &[])).unwrap();
     let texts = texts(&picture);
     assert_eq!(texts[..2], ["Throughput over workers", "Throughput (rps)"]);
-    for label in ["0", "500 k", "2.5 M", "3.0 M", "1", "7", "Workers", "beacon"] {
+    for label in
+        ["0", "500 k", "2.5 M", "3.0 M", "1", "7", "Workers", "Beacon&apos;s design in Aldis"]
+    {
         assert!(texts.contains(&label), "{label} in {texts:?}");
     }
     assert!(!texts.contains(&"measured"), "nothing else is drawn that it has to be told from");
@@ -118,11 +120,45 @@ fn the_papers_values_stand_beside_ours_in_another_stroke() {
     );
     assert_eq!(figure.panels[0].series[1].spots[1].median, 3.08e6);
     let picture = draw(&figure).unwrap();
-    for label in ["beacon", "nox", "measured", "paper"] {
+    for label in ["Beacon&apos;s design in Aldis", "NOX", "measured", "paper"] {
         assert!(texts(&picture).contains(&label), "{label}");
     }
-    // Dashes are many short lines; the measured one is whole.
-    assert!(drawn(&picture, "polyline", "stroke=\"#D55E00\"") > 20);
+    // Two crosses and one in the legend, of two strokes each: the paper drew no line through them.
+    assert_eq!(drawn(&picture, "polyline", "stroke=\"#D55E00\""), 0);
+    assert_eq!(drawn(&picture, "line", "stroke=\"#D55E00\""), 3 * 2);
+}
+
+#[test]
+fn more_than_five_lines_are_drawn_in_panels_of_their_own_on_the_same_axes() {
+    let picture = |series: u32| {
+        let names: Vec<String> = (0..series).map(|at| format!("series {at}")).collect();
+        let of = |name: &String| [1.0, 7.0].map(|workers| point(name, workers, 4e5 * workers));
+        let points: Vec<Point> = names.iter().flat_map(of).collect();
+        draw(&Figure::new(&plot(LINES), &points, &[])).unwrap()
+    };
+    let panels =
+        |picture: &str| texts(picture).iter().filter(|text| **text == "Throughput (rps)").count();
+    assert_eq!([5, 6, 11].map(|series| panels(&picture(series))), [1, 2, 3]);
+    let many = picture(12);
+    // Each line twice, in its panel and in the legend, and no colour twice.
+    let colours =
+        SERIES.map(|(light, _)| drawn(&many, "polyline", &format!("stroke=\"#{light:06X}\"")));
+    assert_eq!(colours, [2; 12]);
+}
+
+#[test]
+fn a_line_with_many_points_and_a_distribution_have_markers() {
+    let points: Vec<Point> =
+        (1..=200).map(|at| point("beacon", f64::from(at), f64::from(at))).collect();
+    for kind in ["timeline", "lines", "cdf"] {
+        let text = match kind {
+            "cdf" => "kind = \"cdf\"\ntitle = \"t\"\nx = { metric = \"throughput\" }\n".to_owned(),
+            kind => LINES.replace("\"lines\"", &format!("\"{kind}\"")),
+        };
+        let picture = draw(&Figure::new(&plot(&text), &points, &[])).unwrap();
+        let dots = drawn(&picture, "circle", "fill=\"#0072B2\"");
+        assert!((5..=12).contains(&dots), "{kind}: {dots}");
+    }
 }
 
 #[test]

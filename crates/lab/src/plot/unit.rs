@@ -42,7 +42,7 @@ fn unit(name: &str) -> Option<(Dimension, f64)> {
 }
 
 /// What one `from` is in `to`; nothing where the two measure different things.
-pub(super) fn factor(from: &str, to: &str) -> Option<f64> {
+pub(crate) fn factor(from: &str, to: &str) -> Option<f64> {
     if from == to {
         return Some(1.0);
     }

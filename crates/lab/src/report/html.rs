@@ -95,8 +95,8 @@ fn section(experiment: &ReportedExperiment) -> String {
     if let Some(discussion) = &experiment.discussion {
         let _ = write!(
             html,
-            "<h3>{}</h3>\n<p class=\"small\">As somebody wrote in <code>{}.md</code>: of another run, where its numbers are \
-             not these.</p>\n{}",
+            "<h3>{}</h3>\n<p class=\"small\">As somebody wrote in <code>{}.md</code>; its numbers are taken from these \
+             results.</p>\n{}",
             experiment.discussed(),
             escape(&meta.plan),
             prose::html(discussion)

@@ -1,6 +1,6 @@
 //! The numbers of a figure as tables: ours, and the paper's in the row below.
 
-use crate::figure::PlotKind;
+use crate::figure::{PlotKind, called};
 use crate::plot::{self, DataSpot, Figure, Panel, Series, SeriesRole, quantile};
 use crate::results::X;
 
@@ -251,10 +251,12 @@ fn plain(head: Vec<String>, rows: Vec<TableRow>) -> ReportTable {
 
 fn name(series: &Series) -> String {
     match (series.role, &series.from) {
-        (SeriesRole::Measured, _) => series.name.clone(),
-        (SeriesRole::Simulated, _) => format!("{}, simulated", series.name),
-        (SeriesRole::Paper, Some(from)) => format!("{}, paper ({from})", series.name),
-        (SeriesRole::Paper, None) => format!("{}, paper", series.name),
+        (SeriesRole::Measured, _) => called(&series.name, false),
+        (SeriesRole::Simulated, _) => format!("{}, simulated", called(&series.name, false)),
+        (SeriesRole::Paper, Some(from)) => {
+            format!("{}, paper ({from})", called(&series.name, true))
+        }
+        (SeriesRole::Paper, None) => format!("{}, paper", called(&series.name, true)),
     }
 }
 

@@ -165,13 +165,13 @@ fn the_numbers_stand_beside_the_papers() {
     let text = &files[3].1;
     for line in [
         "| Topology | 79-uniform | 79-skewed |",
-        "| beacon | 2.50 M | 2.00 M |",
-        "| beacon, paper (table 2) | 3.08 M | – |",
-        "| nox, simulated | 1.00 M | – |",
+        "| Beacon's design in Aldis | 2.50 M | 2.00 M |",
+        "| Beacon, paper (table 2) | 3.08 M | – |",
+        "| NOX's design in Aldis, simulated | 1.00 M | – |",
         "† generator-limited",
-        "| beacon | 100 | -50.0 | -46.0 | -26.0 | -1.00 | 24.0 | 44.0 | 49.0 |",
-        "- beacon: up to 50 % either way (figure 7)",
-        "1 of 104 values are simulated (nox), drawn hollow and dashed.",
+        "| Beacon's design in Aldis | 100 | -50.0 | -46.0 | -26.0 | -1.00 | 24.0 | 44.0 | 49.0 |",
+        "- Beacon: up to 50 % either way (figure 7)",
+        "1 of 104 values are simulated (NOX's design in Aldis), drawn hollow and dashed.",
         "1 of 104 values are generator-limited",
         "![Deviation](table-2-2.svg)",
         "- Command: `aldis lab run maestro/table-2 --quick`",
@@ -209,7 +209,7 @@ fn a_distribution_says_that_the_generator_limited_some_of_it() {
     let figure = Figure::new(&toml::from_str(plot).unwrap(), &points, &[]);
     let table = tables::tables(&[figure]).remove(0).remove(0);
     let names: Vec<&str> = table.rows.iter().map(|row| row.cells[0].as_str()).collect();
-    assert_eq!(names, ["nox†", "beacon"]);
+    assert_eq!(names, ["NOX's design in Aldis†", "Beacon's design in Aldis"]);
     assert_eq!(table.notes, ["† generator-limited"]);
 }
 
@@ -289,7 +289,7 @@ fn what_a_person_wrote_is_taken_in_and_never_written() {
     assert!(report.html().contains(
         "<p>The order agrees.</p>\n<p>The *size* does not: see <code>fair-rounds</code>.</p>"
     ));
-    let origin = "As somebody wrote in <code>results/maestro.md</code>: of another run, where";
+    let origin = "As somebody wrote in <code>results/maestro.md</code>; its numbers";
     assert!(report.html().contains(origin), "whoever ran it did not write it");
     report.write_markdown(&scratch.0.join("docs")).unwrap();
     let page = fs::read_to_string(scratch.0.join("docs/results/maestro.md")).unwrap();

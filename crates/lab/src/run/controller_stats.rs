@@ -32,6 +32,7 @@ pub(super) struct AskedCounts {
     pub(super) lock_wait_ns: u64,
     pub(super) run_time_ns: u64,
     pub(super) wakeups: u64,
+    pub(super) moves: u64,
 }
 
 /// A distribution as the counters write it.
@@ -108,6 +109,7 @@ impl AskedCounts {
             lock_wait_ns: self.lock_wait_ns.saturating_sub(before.lock_wait_ns),
             run_time_ns: self.run_time_ns.saturating_sub(before.run_time_ns),
             wakeups: self.wakeups.saturating_sub(before.wakeups),
+            moves: self.moves.saturating_sub(before.moves),
         }
     }
 }
@@ -164,6 +166,7 @@ impl From<&WorkerCounts> for AskedCounts {
             lock_wait_ns: counts.lock_wait_ns,
             run_time_ns: counts.run_time_ns,
             wakeups: counts.wakeups,
+            moves: counts.moves,
         }
     }
 }

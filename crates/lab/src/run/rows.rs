@@ -126,6 +126,7 @@ impl PointRows<'_> {
             | PlanMetric::BatchIbt
             | PlanMetric::BatchingDelayMean
             | PlanMetric::LockWait
+            | PlanMetric::Moves
             | PlanMetric::ZeroPending => {
                 self.internal(metric, &measured.counters, &phases(report));
             }
@@ -173,6 +174,7 @@ impl PointRows<'_> {
             PlanMetric::IbtOverTime
             | PlanMetric::BatchIbt
             | PlanMetric::BatchingDelayMean
+            | PlanMetric::Moves
             | PlanMetric::ZeroPending => {
                 self.internal(metric, &simulated.counters, &simulated.steps)
             }
@@ -209,6 +211,10 @@ impl PointRows<'_> {
             PlanMetric::LockWait => {
                 let part = total.lock_wait_ns as f64 / total.run_time_ns.max(1) as f64;
                 self.one(metric, Some(part * 100.0));
+            }
+            PlanMetric::Moves => {
+                let seconds = to.saturating_sub(*from).as_secs_f64();
+                self.one(metric, (seconds > 0.0).then(|| total.moves as f64 / seconds));
             }
             PlanMetric::ZeroPending => {
                 let seconds = to.saturating_sub(*from).as_secs_f64();

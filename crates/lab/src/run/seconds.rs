@@ -4,7 +4,7 @@
 //! longer.
 
 use super::measure::{CAPACITY_LENGTH, CAPACITY_WARM_UP};
-use super::simulated::CAPACITY_PART;
+use super::simulated::{CAPACITY_PART, least};
 use crate::plan::expand::{PlanPoint, PointSubject};
 use crate::plan::{Plan, PlanForm, PlanRun};
 use crate::results::{self, ValueOrigin};
@@ -62,6 +62,11 @@ pub(super) fn of(run: &PlanRun, form: &PlanForm, point: &PlanPoint) -> Duration 
         ValueOrigin::Simulated => {
             let first = if point.needs_capacity() { 2.0 * CAPACITY_PART } else { 0.0 };
             let requests = form.simulated_requests as f64 * (1.0 + first);
+            let least = match &point.subject {
+                PointSubject::Design(design) => least(design).as_secs_f64(),
+                _ => 0.0,
+            };
+            let requests = requests.max(least * point.workers as f64 * STEP_RPS * (2.0 + first));
             (PILOT_S + requests * SIMULATE_S) / 2.0
         }
         ValueOrigin::Measured => {

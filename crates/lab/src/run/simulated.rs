@@ -11,6 +11,8 @@ use crate::plan::{OfferedRate, PlanForm, PlanRun};
 use aldis_control::AppSet;
 use aldis_control::stats::Snapshot;
 use aldis_emulator::load::{RATE_MAX, turns_of};
+use aldis_engine::Design;
+use aldis_engine::design::Read;
 use aldis_engine::sim::{self, Costs, Offer, SimOutcome, SimPlan, SimResponder, SimulatedSwitch};
 use std::time::Duration;
 
@@ -18,6 +20,11 @@ use std::time::Duration;
 /// batches, and what is enough for a switch that asks five times a second.
 const LENGTH_MIN: Duration = Duration::from_millis(10);
 const LENGTH_MAX: Duration = Duration::from_secs(5);
+
+/// How many of its periods a simulated dynamic partition sees at least, and how many come before:
+/// it has divided the switches then.
+const PERIODS_MIN: u32 = 10;
+const PERIODS_BEFORE: u32 = 2;
 
 /// For how long a switch with a rate makes up for what it could not send: as the load generator
 /// does.
@@ -157,8 +164,11 @@ impl SimulationBench {
         let round = if steps.is_empty() { Duration::ZERO } else { turns(0)[1] };
         let longest = if steps.len() > 1 { Duration::MAX } else { LENGTH_MAX };
         let length = |seconds| Duration::from_secs_f64(seconds).min(longest);
+        let period = period(design);
         let before = length(span.before).max(LENGTH_MIN / 4).max(round);
+        let before = before.max(PERIODS_BEFORE * period);
         let length = length(span.measured).max(LENGTH_MIN).max(ROUNDS * round);
+        let length = length.max(PERIODS_MIN * period);
         let mut shifted = steps.to_vec();
         if let Some((_, first)) = shifted.first_mut() {
             *first = first.saturating_add(before);
@@ -199,6 +209,19 @@ impl SimulationBench {
     }
 }
 
+/// How often a design divides its switches anew; never where it does not.
+pub(super) fn period(design: &Design) -> Duration {
+    match design.read {
+        Read::DynamicPartition { period, .. } => period,
+        _ => Duration::ZERO,
+    }
+}
+
+/// How long a point of such a design is simulated at least.
+pub(super) fn least(design: &Design) -> Duration {
+    (PERIODS_BEFORE + PERIODS_MIN) * period(design)
+}
+
 /// How often each of so many probing switches is to ask, in requests a second, where the others
 /// offer `rate`.
 fn probe_rate(probes: u32, length: Duration, rate: f64) -> f64 {
@@ -209,6 +232,46 @@ fn probe_rate(probes: u32, length: Duration, rate: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::plan::Plan;
+    use crate::results::RunForm;
+
+    const DIVIDED: &str = r#"
+title = "t"
+source = "s"
+expected = "e"
+[quick]
+seconds = 9
+measure-ms = 1000
+simulated-requests = 10_000
+[full]
+seconds = 9
+measure-ms = 1000
+[[run]]
+subjects = ["maestro-dynamic-partition"]
+x = "workers"
+workers = [2]
+switches = [3]
+metrics = ["throughput"]
+knobs.period-ms = 20
+[[plot]]
+kind = "lines"
+title = "t"
+y = { metric = "throughput" }
+"#;
+
+    #[test]
+    fn a_dynamic_partition_sees_ten_of_its_periods() {
+        let plan = Plan::parse("mine", "mine.toml", DIVIDED.into()).unwrap();
+        let points = plan.expand(RunForm::Quick, 2).unwrap().points;
+        let run = plan.said.runs[0].get_ref();
+        let bench = SimulationBench::new(run, &plan.said.quick, Costs::default(), 1);
+        let simulated = bench.simulate(&points[0]).unwrap();
+        assert!(simulated.outcome.measured >= Duration::from_millis(200));
+        let short = Plan::parse("mine", "mine.toml", DIVIDED.replace("20\n", "10\n")).unwrap();
+        let point = &short.expand(RunForm::Quick, 2).unwrap().points[0];
+        let half = bench.simulate(point).unwrap().outcome.measured;
+        assert!((Duration::from_millis(100)..Duration::from_millis(200)).contains(&half));
+    }
 
     #[test]
     fn probing_switches_share_what_they_ask() {
