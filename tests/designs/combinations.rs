@@ -15,7 +15,7 @@ pub(crate) const READS: [Read; 7] = [
     Read::FairRounds,
     Read::StaticPartition,
     // As often as may be, so that switches move while they are served.
-    Read::DynamicPartition { period: Duration::from_millis(10) },
+    Read::DynamicPartition { period: Duration::from_millis(10), hysteresis: 5 },
     Read::RoundRobin,
     Read::SharedQueue { io_threads: 1, per_switch: false },
     Read::SharedQueue { io_threads: 2, per_switch: false },

@@ -37,9 +37,9 @@ use aldis_wire::msg::{Port, PortChange};
 
 use crate::limits::CARRY_KEPT;
 use crate::messages::Signal;
-use crate::read::dynamic_partition::Emptied;
 
 pub(crate) mod claim;
+pub(crate) mod emptied;
 pub(crate) mod flood;
 pub(crate) mod in_flight;
 pub(crate) mod open;
@@ -49,6 +49,7 @@ pub(crate) mod switch_lock;
 pub(crate) mod timer;
 
 use claim::{Claim, Events};
+use emptied::Emptied;
 use flood::FloodWatch;
 use in_flight::InFlight;
 use open::OpenCommands;

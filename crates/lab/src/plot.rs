@@ -1,10 +1,10 @@
 //! Plots as SVG, in the papers' form: axes, logarithms, legends, distributions, and the papers'
 //! values beside ours.
 //!
-//! Measured values are solid and filled, simulated ones dashed and hollow, a paper's crosses without
-//! a line; a value that the generator limited has a ring. A line goes through the medians of the
-//! repeats, a whisker from the least to the greatest. Pictures bring no fonts and no script, and
-//! read on light and on dark pages.
+//! Measured values are solid and filled, simulated ones dashed and hollow, a paper's crosses
+//! without a line; a value that the generator limited has a ring. A line goes through the medians
+//! of the repeats, a whisker from the least to the greatest. Pictures bring no fonts and no script,
+//! and read on light and on dark pages.
 
 mod bars;
 mod canvas;

@@ -11,7 +11,6 @@
 //! So a switch counts with what was read of it only if some visit left nothing to read. One that
 //! always had more to say offers as much as the most that any such switch got.
 
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -38,24 +37,6 @@ pub(crate) struct Shared<S> {
 struct Counted<S> {
     conn: Arc<Conn<S>>,
     then: u64,
-}
-
-/// Whether a connection had nothing left to read at some time of the period: written by its
-/// claimant, taken by the worker that divides.
-#[derive(Debug, Default)]
-pub(crate) struct Emptied(AtomicBool);
-
-impl Emptied {
-    fn set(&self) {
-        // It is set already but for the first time in a period: the line stays where it is.
-        if !self.0.load(Ordering::Relaxed) {
-            self.0.store(true, Ordering::Relaxed);
-        }
-    }
-
-    fn take(&self) -> bool {
-        self.0.swap(false, Ordering::Relaxed)
-    }
 }
 
 impl<S> Shared<S> {

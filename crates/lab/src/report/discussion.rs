@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! Round robin serves {{median throughput of nox, 4 workers, simulated at 79-U as Mrps}},
-//! {{median of a at 7 / median of b at 7 in %}} % of the other, and the paper {{paper 2.76 million}}.
+//! {{median of a at 7 / median of b at 7 as %}} of the other; the paper has {{paper 2.76}}.
 //! ```
 //!
 //! [`render`] puts the values in, [`check`] refuses numbers that stand bare.
