@@ -173,8 +173,8 @@ fn a_table_is_printed_with_the_papers_values_and_the_way_to_the_rest() {
         line.unwrap_or_else(|| panic!("{begin}: {printed}")).split_whitespace().collect()
     };
     assert_eq!(words("Offered"), ["Offered", "5k"]);
-    for series in ["null", "fair-rounds"] {
-        let krps = words(series)[1].trim_end_matches('†').parse::<f64>();
+    for series in ["the null controller", "Aldis's fair rounds"] {
+        let krps = words(series).last().unwrap().trim_end_matches('†').parse::<f64>();
         assert!(krps.is_ok_and(|krps| krps > 1.0), "{printed}");
     }
     assert_eq!(words("  the paper"), ["the", "paper", "4.00"]);
@@ -196,7 +196,7 @@ fn a_report_is_a_page_and_markdown() {
     let output = lab(&folder, &["report"]).output().unwrap();
     assert_eq!(text(&output.stdout), "Written to results/report.html: 1 experiment.\n");
     let page = fs::read_to_string(folder.join("results/report.html")).unwrap();
-    for words in ["<h2>A small plan", "<td>4.00</td>", "null, paper (table 9)"] {
+    for words in ["<h2>A small plan", "<td>4.00</td>", "the null controller, paper (table 9)"] {
         assert!(page.contains(words), "{words}: {page}");
     }
     let args = ["report", "results", "--out", "mine/page.html", "--markdown", "docs"];
@@ -209,7 +209,7 @@ fn a_report_is_a_page_and_markdown() {
     let index = fs::read_to_string(folder.join("docs/README.md")).unwrap();
     assert!(index.contains("| nowhere | [A small plan](table.md) | quick |"), "{index}");
     let page = fs::read_to_string(folder.join("docs/table.md")).unwrap();
-    assert!(page.contains("| null, paper (table 9) | 4.00 |"), "{page}");
+    assert!(page.contains("| the null controller, paper (table 9) | 4.00 |"), "{page}");
 }
 
 /// A controller that is a few lines of Python: what it does once a switch has come is `then`.
