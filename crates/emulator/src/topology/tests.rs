@@ -337,7 +337,7 @@ proptest! {
     /// Whatever the shape: connected, every port used once.
     #[test]
     fn every_shape_keeps_the_promise(shape in shapes(), seed: u64, hosts in proptest::option::of(0u32..4)) {
-        prop_assume!(!matches!(shape, Shape::Graphml(_)));
+        prop_assume!(!matches!(shape, Shape::Graphml(_) | Shape::Rocketfuel(_)));
         check(&shape.lay_out(hosts, seed).unwrap());
     }
 

@@ -400,3 +400,24 @@ fn repeats_are_one_place_though_the_rate_differs_a_little_and_a_step_is_two() {
     let expected = [(1_000.0, 2.0, 3), (1_030.0, 4.0, 1), (2_000.0, 5.0, 1), (2_000.0, 9.0, 1)];
     assert_eq!(found, expected.map(|(x, median, repeats)| (X::Number(x), median, repeats)));
 }
+
+#[test]
+fn names_of_categories_take_turns_in_rows_and_no_word_is_broken() {
+    let bars = LINES.replace("\"lines\"", "\"bars\"");
+    let names = ["beacon-immediate", "ovs-testcontroller", "maestro-dynamic-partition"];
+    let points: Vec<Point> = (0..12)
+        .map(|at| Point { x: names[at % 3].into(), ..point("one", 0.0, 1e6) })
+        .enumerate()
+        .map(|(at, point)| Point { x: format!("{}, {at}", point.x).as_str().into(), ..point })
+        .collect();
+    let picture = draw(&Figure::new(&plot(&bars), &points, &[])).unwrap();
+    let texts = texts(&picture);
+    let whole = |word: &&str| {
+        let count = texts.iter().filter(|text| text.split([' ', ',', '-']).any(|is| is == *word));
+        count.count() == 4
+    };
+    for word in ["Immediate", "testcontroller", "partition"] {
+        assert!(whole(&word), "{word} in {texts:?}");
+    }
+    assert!(texts.iter().all(|text| !text.ends_with('…')), "{texts:?}");
+}
