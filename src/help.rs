@@ -26,6 +26,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
     (
         "Ask a running controller",
         &[
+            "doctor",
             "health",
             "switches",
             "ports",
@@ -55,6 +56,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
 const BEHIND: &str = "\
 Examples:
   aldis run                  start a controller, all defaults
+  aldis doctor               why does the network not work?
   aldis switches             which switches it has
   aldis help flows           what a command takes, with examples
 

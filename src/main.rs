@@ -19,6 +19,7 @@ mod bench;
 mod client;
 mod decode;
 mod designs;
+mod doctor;
 mod emulate;
 mod failure;
 mod help;
@@ -77,6 +78,8 @@ enum AldisCommand {
     Http(http::Args),
     /// Print OpenFlow messages in words, as JSON, or as bytes again.
     Decode(decode::Args),
+    /// Find out why a network does not work, and say what to do.
+    Doctor(doctor::Args),
     /// Say whether a running controller is there.
     Health(client::health::Args),
     /// List the switches of a running controller.
@@ -168,6 +171,7 @@ fn done(command: AldisCommand) -> ExitCode {
         AldisCommand::Pki(args) => pki::run(args).map_err(CommandFailure::from),
         AldisCommand::Http(args) => http::run(args),
         AldisCommand::Decode(args) => decode::run(args).map_err(CommandFailure::from),
+        AldisCommand::Doctor(args) => doctor::run(args).map_err(CommandFailure::Usage),
         AldisCommand::Health(args) => client::health::run(args).map_err(CommandFailure::from),
         AldisCommand::Switches(args) => client::switches::run(args).map_err(CommandFailure::from),
         AldisCommand::Ports(args) => client::ports::run(args).map_err(CommandFailure::from),

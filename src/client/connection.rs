@@ -12,7 +12,7 @@ use aldis_http::problem::Problem;
 
 use crate::tls;
 
-/// How long connecting, and each read of an answer, may take.
+/// How long connecting, and each read of an answer, may take unless it is hurried.
 const WITHIN: Duration = Duration::from_secs(30);
 
 /// The same where it compiles an application first.
@@ -54,6 +54,9 @@ pub(crate) struct Base {
     /// The token itself, which other users of this machine can see in the list of processes
     #[arg(long, value_name = "NAME.SECRET", conflicts_with = "token_file")]
     token: Option<String>,
+    /// How long connecting, and each read of an answer, may take.
+    #[arg(skip = WITHIN)]
+    within: Duration,
 }
 
 /// The variable that names the controller to ask, where the command line does not.
@@ -127,7 +130,19 @@ impl Base {
     /// # Errors
     /// This is no address.
     pub(crate) fn at(url: &str) -> Result<Base, String> {
-        Ok(Base { url: url.parse()?, ca: None, token_file: None, token: None })
+        let base =
+            Base { url: url.parse()?, ca: None, token_file: None, token: None, within: WITHIN };
+        Ok(base)
+    }
+
+    /// The same with less patience.
+    pub(crate) fn hurried(self, within: Duration) -> Base {
+        Base { within, ..self }
+    }
+
+    /// Its host and port.
+    pub(crate) fn authority(&self) -> &str {
+        &self.url.authority
     }
 
     /// What is at this path.
@@ -237,7 +252,7 @@ impl Base {
             Some(token) => format!("Authorization: Bearer {token}\r\n"),
             None => String::new(),
         };
-        let within = if body.kind == PACKAGE { PACKAGE_WITHIN } else { WITHIN };
+        let within = if body.kind == PACKAGE { PACKAGE_WITHIN } else { self.within };
         let mut stream = self.connect(within)?;
         let kind = match body.kind {
             "" => String::new(),
@@ -313,7 +328,7 @@ impl Base {
         };
         let mut last = std::io::Error::from(std::io::ErrorKind::NotFound);
         for address in self.url.authority.to_socket_addrs().map_err(cannot)? {
-            match TcpStream::connect_timeout(&address, WITHIN) {
+            match TcpStream::connect_timeout(&address, self.within) {
                 Ok(stream) => {
                     stream.set_read_timeout(Some(answered_within)).map_err(cannot)?;
                     return Ok(stream);

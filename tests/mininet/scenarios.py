@@ -11,6 +11,7 @@ from mininet.topolib import TorusTopo, TreeTopo
 
 import books
 import catalogue
+import doctor
 import full
 import guests
 import guide
@@ -56,6 +57,7 @@ def all_of_them():
             yield f"{body.__name__} {version}", functools.partial(body, version)
     yield from books.all_of_them(VERSIONS)
     yield from catalogue.all_of_them(VERSIONS)
+    yield from doctor.all_of_them(VERSIONS)
     yield from full.all_of_them(VERSIONS)
     yield from guests.all_of_them(VERSIONS)
     yield from kept.all_of_them(VERSIONS)

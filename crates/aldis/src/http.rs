@@ -1,6 +1,7 @@
 //! The HTTP server: its address, access to it, and what it shows of the engine.
 
 pub(crate) mod access;
+mod known;
 mod reports;
 pub(crate) mod views;
 
@@ -24,6 +25,7 @@ use aldis_http::api::app_routes::{AppAnswer, AppRequest, NotAnswered};
 #[cfg(feature = "sandbox")]
 use aldis_http::api::apps::AppLine;
 use aldis_http::api::apps::{Apps, NotChanged};
+use aldis_http::api::health::KnownFinding;
 use aldis_http::api::reports::ReportFile;
 use aldis_http::api::weights::{BadKnob, Design};
 use aldis_http::events::{EventReceiver, EventSender};
@@ -45,6 +47,7 @@ use crate::give_back::resident;
 use crate::guests::{GuestSet, NotAGuest};
 #[cfg(feature = "sandbox")]
 use crate::installed::{InstallError, InstalledApps};
+use crate::report::Watchlist;
 use crate::room::limit_here;
 use crate::settings::Settings;
 use reports::ReportFolder;
@@ -145,7 +148,7 @@ impl Informed {
         settings: &Arc<Settings>,
         admin: &Arc<Admin>,
         guests: Arc<GuestSet>,
-        log: LogLines,
+        (log, watchlist): (LogLines, Watchlist),
         #[cfg(feature = "sandbox")] installed: Arc<InstalledApps>,
     ) -> Result<Option<HttpServer>, String> {
         let Informed { serving: HttpListening { listening, access }, incoming } = self;
@@ -154,6 +157,7 @@ impl Informed {
             engine.handle(),
             Arc::clone(settings),
             guests,
+            watchlist,
             #[cfg(feature = "sandbox")]
             installed,
         )?;
@@ -209,6 +213,7 @@ pub(crate) struct EngineView {
     settings: Arc<Settings>,
     apps: Apps,
     guests: Arc<GuestSet>,
+    watchlist: Watchlist,
     #[cfg(feature = "sandbox")]
     installed: Arc<InstalledApps>,
     /// Above so many bytes the kernel ends this process.
@@ -222,6 +227,7 @@ impl EngineView {
         engine: Handle,
         settings: Arc<Settings>,
         guests: Arc<GuestSet>,
+        watchlist: Watchlist,
         #[cfg(feature = "sandbox")] installed: Arc<InstalledApps>,
     ) -> Result<EngineView, String> {
         let app_set = settings.now().app_set()?;
@@ -231,6 +237,7 @@ impl EngineView {
             settings,
             apps,
             guests,
+            watchlist,
             #[cfg(feature = "sandbox")]
             installed,
             memory_max: limit_here(),
@@ -282,6 +289,18 @@ impl Controller for EngineView {
             installed: self.installed.about(),
         };
         apps.told(engine.apps())
+    }
+
+    fn findings(&self) -> Vec<KnownFinding> {
+        let settings = self.settings.now();
+        #[cfg(feature = "store")]
+        let store = settings.store.as_deref();
+        #[cfg(not(feature = "store"))]
+        let store = {
+            let _ = settings;
+            None
+        };
+        known::findings(&self.watchlist, store)
     }
 
     fn guests(&self) -> Vec<GuestStatus> {

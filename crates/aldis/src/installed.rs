@@ -339,6 +339,7 @@ impl InstalledApps {
             own.extend([
                 ("messages".to_owned(), status.messages),
                 ("refused".to_owned(), status.refused),
+                ("stopped".to_owned(), status.stopped),
             ]);
             if manifest.grants.http {
                 own.insert("http_requests".to_owned(), status.http_requests);

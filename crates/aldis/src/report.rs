@@ -8,6 +8,7 @@
 mod crowd;
 mod full;
 mod lines;
+mod watchlist;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,6 +25,7 @@ use crate::outlet::OutputLines;
 use crowd::Crowd;
 use full::FullTables;
 pub(crate) use lines::format_of_stderr;
+pub(crate) use watchlist::Watchlist;
 
 /// Events that wait to be logged.
 const EVENTS_MAX: usize = 16_384;
@@ -44,6 +46,7 @@ const MISSING_EVERY: Duration = Duration::from_secs(1);
 pub(crate) struct Reporter {
     sender: Sender<ControllerEvent>,
     dropped: Arc<AtomicU64>,
+    watchlist: Watchlist,
     thread: JoinHandle<()>,
 }
 
@@ -87,13 +90,22 @@ impl Reporter {
         let (sender, receiver) = bounded(EVENTS_MAX);
         let dropped = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&dropped);
+        let watchlist = Watchlist::default();
+        let watched = watchlist.clone();
         let thread = std::thread::Builder::new().name("log".into());
-        let thread = thread.spawn(move || LogState::new(count).run(&receiver));
+        let thread = thread.spawn(move || LogState::new(count, watched).run(&receiver));
         Ok(Reporter {
             sender,
             dropped,
+            watchlist,
             thread: thread.map_err(|error| format!("cannot start the log: {error}"))?,
         })
+    }
+
+    /// What is known to be wrong.
+    #[cfg(feature = "http")]
+    pub(crate) fn watchlist(&self) -> Watchlist {
+        self.watchlist.clone()
     }
 
     /// An end for the workers.
@@ -118,10 +130,11 @@ struct LogState {
     crowd: Crowd,
     notes: Limit,
     news: Limit,
+    watchlist: Watchlist,
 }
 
 impl LogState {
-    fn new(dropped: Arc<AtomicU64>) -> Self {
+    fn new(dropped: Arc<AtomicU64>, watchlist: Watchlist) -> Self {
         let limit = Limit::default;
         LogState {
             dropped,
@@ -132,13 +145,18 @@ impl LogState {
             crowd: Crowd::default(),
             notes: limit(),
             news: Limit { most: NEWS_MAX, ..limit() },
+            watchlist,
         }
     }
 
     fn run(mut self, events: &Receiver<ControllerEvent>) {
         while let Some(event) = self.next(events) {
             if let Some(event) = event {
+                let begins = self.watchlist.notice(Instant::now(), &event);
                 self.write(event);
+                if let Some(known) = begins {
+                    warn!("{}: {} (`aldis doctor` says more)", known.id, known.what_to_do);
+                }
             }
             if self.missing_told.elapsed() >= MISSING_EVERY {
                 self.tell_missing();

@@ -105,7 +105,7 @@ pub(crate) fn start(
         &settings,
         &admin,
         Arc::clone(&guests),
-        lines,
+        (lines, reporter.watchlist()),
         #[cfg(feature = "sandbox")]
         Arc::clone(&installed),
     )?;

@@ -19,6 +19,7 @@ use aldis_wire::msg::{Message, PortStats};
 
 use crate::api::app_routes::{AppAnswer, AppRequest, NotAnswered};
 use crate::api::apps::{AppLine, Apps, NotChanged};
+use crate::api::health::KnownFinding;
 use crate::api::reports::ReportFile;
 use crate::api::weights::{BadKnob, Design};
 
@@ -166,6 +167,11 @@ pub trait Controller: Send + Sync + 'static {
     /// # Errors
     /// Why not.
     fn order_apps(&self, event: &str, apps: Vec<String>) -> Result<(), NotChanged>;
+
+    /// What it knows by itself to be wrong, the gravest first.
+    fn findings(&self) -> Vec<KnownFinding> {
+        vec![]
+    }
 
     /// The guests, by name.
     fn guests(&self) -> Vec<GuestStatus> {

@@ -190,6 +190,14 @@ fn about(text: &mut MetricsText, shared: &Shared, switches: &[Seen]) {
             text.sample("switch_ports", &labels, ONE, count as u64);
         }
     }
+    let mut findings: BTreeMap<_, u64> = BTreeMap::new();
+    for found in shared.controller.findings() {
+        *findings.entry((found.id, found.severity)).or_default() += 1;
+    }
+    text.family("findings", "What the controller knows to be wrong, by what it is about");
+    for ((id, severity), count) in findings {
+        text.sample("findings", &[("id", id), ("severity", severity)], ONE, count);
+    }
     text.family("events_total", "Events that were told to those who follow");
     text.sample("events_total", &[], ONE, shared.events.newest().count());
 }

@@ -90,6 +90,8 @@ pub struct AppStatus {
     pub http_requests: u64,
     /// Messages that it sent.
     pub messages: u64,
+    /// Requests and events that it kept from the applications behind it.
+    pub stopped: u64,
     /// Commands that were not allowed or not possible, and were dropped.
     pub refused: u64,
     /// Why the last of them was.
@@ -126,6 +128,7 @@ pub(crate) struct HostedCounts {
     pub(crate) requests: AtomicU64,
     http_requests: AtomicU64,
     pub(crate) messages: AtomicU64,
+    pub(crate) stopped: AtomicU64,
     pub(crate) refused: AtomicU64,
     pub(crate) own: [AtomicU64; COUNTS_MAX],
     faults: [AtomicU64; FaultKind::ALL.len()],
@@ -490,8 +493,16 @@ impl Hosted {
     }
 
     fn status(&self) -> AppStatus {
-        let HostedCounts { batches, requests, http_requests, messages, refused, own, faults } =
-            &self.counted;
+        let HostedCounts {
+            batches,
+            requests,
+            http_requests,
+            messages,
+            stopped,
+            refused,
+            own,
+            faults,
+        } = &self.counted;
         let get = |count: &AtomicU64| count.load(Ordering::Relaxed);
         let kinds = FaultKind::ALL.iter().map(|kind| kind.name()).zip(faults.iter().map(get));
         let last = self.last_refusal.lock().unwrap_or_else(PoisonError::into_inner);
@@ -502,6 +513,7 @@ impl Hosted {
             requests: get(requests),
             http_requests: get(http_requests),
             messages: get(messages),
+            stopped: get(stopped),
             refused: get(refused),
             last_refusal: last.clone(),
             own: self.manifest.counts.iter().cloned().zip(own.iter().map(get)).collect(),

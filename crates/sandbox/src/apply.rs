@@ -100,6 +100,7 @@ impl Applier {
     ) -> Result<(), Fault> {
         self.refill(now);
         let (before, mut refused, mut last, mut flood) = (self.allowance.0, 0, None, Ok(()));
+        let mut stopped = 0;
         for command in commands {
             if self.allowance.0 < 2 {
                 let most = self.hosted.manifest.limits.messages_per_second;
@@ -107,12 +108,16 @@ impl Applier {
                 flood = Err(Fault::new(FaultKind::Flood, reason));
                 break;
             }
+            stopped += u64::from(stops(&command));
             match self.one(&command, target) {
                 Ok(messages) => self.allowance.0 -= messages,
                 Err(refusal) => (refused, last) = (refused + 1, Some(refusal)),
             }
         }
         self.hosted.counted.messages.fetch_add(before - self.allowance.0, Ordering::Relaxed);
+        if stopped > 0 {
+            self.hosted.counted.stopped.fetch_add(stopped, Ordering::Relaxed);
+        }
         if let Some(last) = last {
             self.tell_refused(refused, last, target, now);
         }
@@ -147,7 +152,7 @@ impl Applier {
             command::COUNT => self.count(command)?,
             _ => 0,
         };
-        if command.kind == command::STOP || command.flags & flags::STOP != 0 {
+        if stops(command) {
             stop(command.request, target);
         }
         Ok(sent)
@@ -294,6 +299,12 @@ impl Applier {
 fn place(request: u32, runs: &[u32]) -> (usize, usize) {
     let index = request as usize;
     (index, runs[index] as usize)
+}
+
+/// Whether a command keeps its request from the applications behind.
+#[inline]
+fn stops(command: &Command<'_>) -> bool {
+    command.kind == command::STOP || command.flags & flags::STOP != 0
 }
 
 fn stop(request: u32, target: &mut Target<'_, '_>) {

@@ -23,6 +23,32 @@ pub struct Health {
     pub up_for_s: f64,
     /// Switches that are connected
     pub switches: usize,
+    /// What the controller knows by itself to be wrong, the gravest first; `aldis doctor` looks further
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<KnownFinding>,
+}
+
+/// Something that is wrong.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[cfg_attr(test, derive(ToSchema))]
+pub struct KnownFinding {
+    /// Its name, as in the table of `docs/doctor.md`
+    #[cfg_attr(test, schema(example = "duplicate-dpid"))]
+    pub id: String,
+    /// How grave it is: `fault`, `warning` or `hint`
+    #[cfg_attr(test, schema(example = "fault"))]
+    pub severity: String,
+    /// What it is about: a switch, an address, a file
+    #[cfg_attr(test, schema(example = "0000000000000001"))]
+    pub about: String,
+    /// What was seen last, in words; parts of it may be those of a switch
+    pub evidence: String,
+    /// What to do
+    pub what_to_do: String,
+    /// How often it was seen
+    pub count: u64,
+    /// Seconds since it was seen last
+    pub last_s_ago: f64,
 }
 
 /// Whether the controller runs, since when, and how many switches it has
@@ -33,5 +59,6 @@ pub(crate) async fn show(State(shared): Ctx) -> Json<Health> {
         up_since: shared.calendar.date(Time::START),
         up_for_s: shared.controller.now().since(Time::START).as_secs_f64(),
         switches: shared.controller.switches().len(),
+        findings: shared.controller.findings(),
     })
 }

@@ -1,0 +1,229 @@
+//! The kernel: what listens, the process of the controller, processors and their time.
+
+use std::collections::HashMap;
+use std::fs;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::path::{Path, PathBuf};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use crate::facts::{ListenerFacts, MachineFacts, ProcessFacts};
+
+/// The state of a socket that listens, in the kernel's tables.
+const LISTENS: &str = "0A";
+
+/// Processes that are looked at for the sockets that they have open.
+const PROCESSES_MAX: usize = 20_000;
+
+/// Bytes of a file of the kernel that are read.
+const FILE_MAX: usize = 16 * 1024 * 1024;
+
+/// What is counted, at the begin of the time that is watched.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Begin {
+    cpu: Option<CpuTime>,
+    throttled_us: Option<u64>,
+    at: Option<Instant>,
+}
+
+/// The time of all processors together, in ticks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct CpuTime {
+    all: u64,
+    stolen: u64,
+}
+
+/// Counts at the begin.
+pub(super) fn begin() -> Begin {
+    Begin {
+        cpu: cpu_time(&file("/proc/stat")),
+        throttled_us: throttled_us(),
+        at: Some(Instant::now()),
+    }
+}
+
+/// What the kernel says now. The controller is the process that listens on this port.
+pub(super) fn machine(begin: &Begin, http_port: Option<u16>) -> MachineFacts {
+    let mut facts = MachineFacts { listeners: listeners(), ..MachineFacts::default() };
+    let of_port = |port: u16| {
+        let listener = facts.listeners.iter().find(|listener| listener.port == port)?;
+        listener.process.as_ref().map(|(pid, _)| *pid)
+    };
+    facts.process = http_port.and_then(of_port).map(|pid| process(pid, &facts.listeners));
+    let now = cpu_time(&file("/proc/stat"));
+    facts.stolen = begin.cpu.zip(now).map(|(begin, now)| part(begin, now));
+    if let (Some(before), Some(now), Some(at)) = (begin.throttled_us, throttled_us(), begin.at) {
+        let watched_us = at.elapsed().as_secs_f64() * 1e6;
+        facts.throttled = Some((now.saturating_sub(before) as f64 / watched_us).min(1.0));
+    }
+    (facts.governor, facts.frequency) = frequency(Path::new("/sys/devices/system/cpu"));
+    let clock = SystemTime::now().duration_since(UNIX_EPOCH);
+    facts.clock_s = Some(clock.map_or(0.0, |since| since.as_secs_f64()));
+    facts
+}
+
+/// A file of the kernel; empty where it cannot be read.
+fn file(path: impl AsRef<Path>) -> String {
+    let mut text = fs::read(path).unwrap_or_default();
+    text.truncate(FILE_MAX);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The first line of `/proc/stat`: user, nice, system, idle, iowait, irq, softirq, steal; what
+/// guests had is in user time already.
+fn cpu_time(stat: &str) -> Option<CpuTime> {
+    let fields = stat.lines().next()?.strip_prefix("cpu ")?;
+    let ticks: Vec<u64> =
+        fields.split_whitespace().take(8).map_while(|field| field.parse().ok()).collect();
+    Some(CpuTime { all: ticks.iter().sum(), stolen: *ticks.get(7)? })
+}
+
+/// The part of the time between two moments that was stolen.
+fn part(begin: CpuTime, now: CpuTime) -> f64 {
+    let all = now.all.saturating_sub(begin.all);
+    let stolen = now.stolen.saturating_sub(begin.stolen);
+    if all == 0 { 0.0 } else { stolen as f64 / all as f64 }
+}
+
+/// Microseconds for which the processes of this control group were held back by a quota.
+fn throttled_us() -> Option<u64> {
+    let own = file("/proc/self/cgroup");
+    let folder = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
+    let root = Path::new("/sys/fs/cgroup");
+    let stat = [root.join(folder).join("cpu.stat"), root.join("cpu.stat")]
+        .iter()
+        .map(file)
+        .find(|text| !text.is_empty())?;
+    stat.lines().find_map(|line| line.strip_prefix("throttled_usec ")?.trim().parse().ok())
+}
+
+/// The governor that all processors have, and the frequency of the first as a part of its highest.
+fn frequency(cpus: &Path) -> (Option<String>, Option<f64>) {
+    let of = |name: &str| file(cpus.join("cpu0/cpufreq").join(name)).trim().to_owned();
+    let number = |name: &str| of(name).parse::<f64>().ok();
+    let part = number("scaling_cur_freq").zip(number("cpuinfo_max_freq"));
+    let part = part.filter(|(_, most)| *most > 0.0).map(|(now, most)| now / most);
+    (Some(of("scaling_governor")).filter(|name| !name.is_empty()), part)
+}
+
+/// Sockets that listen, with their processes where these can be seen.
+fn listeners() -> Vec<ListenerFacts> {
+    let mut found: Vec<(IpAddr, u16, u64)> = Vec::new();
+    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        found.extend(file(table).lines().skip(1).filter_map(listener));
+    }
+    let owners = owners(&found.iter().map(|(.., inode)| *inode).collect::<Vec<_>>());
+    let facts = found.into_iter().map(|(address, port, inode)| ListenerFacts {
+        address,
+        port,
+        process: owners
+            .get(&inode)
+            .map(|pid| (*pid, file(format!("/proc/{pid}/comm")).trim().to_owned())),
+    });
+    facts.collect()
+}
+
+/// A line of `/proc/net/tcp`, where its socket listens: address, port and inode.
+fn listener(line: &str) -> Option<(IpAddr, u16, u64)> {
+    let fields: Vec<&str> = line.split_whitespace().collect();
+    let (address, port) = fields.get(1)?.split_once(':')?;
+    if *fields.get(3)? != LISTENS {
+        return None;
+    }
+    let port = u16::from_str_radix(port, 16).ok()?;
+    Some((ip(address)?, port, fields.get(9)?.parse().ok()?))
+}
+
+/// An address as the kernel prints it: words of four bytes, each in the order of the machine.
+fn ip(text: &str) -> Option<IpAddr> {
+    let word = |at: usize| {
+        let word = u32::from_str_radix(text.get(at * 8..at * 8 + 8)?, 16).ok()?;
+        Some(u32::from_be_bytes(word.to_ne_bytes()))
+    };
+    match text.len() {
+        8 => word(0).map(|word| Ipv4Addr::from(word).into()),
+        32 => {
+            let words = [word(0)?, word(1)?, word(2)?, word(3)?].map(u128::from);
+            let all = words.iter().fold(0, |all, word| all << 32 | word);
+            Some(Ipv6Addr::from(all).into())
+        }
+        _ => None,
+    }
+}
+
+/// Which processes have these sockets open, as far as this user may see that.
+fn owners(inodes: &[u64]) -> HashMap<u64, u32> {
+    let names: HashMap<PathBuf, u64> =
+        inodes.iter().map(|inode| (format!("socket:[{inode}]").into(), *inode)).collect();
+    let mut owners = HashMap::new();
+    let processes = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let pids = processes.filter_map(|entry| entry.file_name().to_str()?.parse::<u32>().ok());
+    for pid in pids.take(PROCESSES_MAX) {
+        let files = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten().flatten();
+        for target in files.filter_map(|file| fs::read_link(file.path()).ok()) {
+            if let Some(inode) = names.get(&target) {
+                owners.insert(*inode, pid);
+            }
+        }
+        if owners.len() == names.len() {
+            break;
+        }
+    }
+    owners
+}
+
+/// What the kernel says of a process.
+fn process(pid: u32, listeners: &[ListenerFacts]) -> ProcessFacts {
+    let files = fs::read_dir(format!("/proc/{pid}/fd")).map_or(0, Iterator::count);
+    let limits = file(format!("/proc/{pid}/limits"));
+    let line = limits.lines().find_map(|line| line.strip_prefix("Max open files"));
+    let soft = line.and_then(|line| line.split_whitespace().next()?.parse().ok());
+    let own = listeners
+        .iter()
+        .filter(|listener| listener.process.as_ref().is_some_and(|(owner, _)| *owner == pid));
+    ProcessFacts {
+        pid,
+        files,
+        files_max: soft.unwrap_or(usize::MAX),
+        ports: own.map(|listener| listener.port).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::TcpListener;
+
+    #[test]
+    fn a_socket_that_listens_is_found_with_its_process() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let machine = machine(&begin(), Some(port));
+        let process = machine.process.unwrap();
+        assert_eq!(process.pid, std::process::id());
+        assert!(process.ports.contains(&port));
+        assert!(process.files > 2 && process.files < process.files_max);
+        let found = machine.listeners.iter().find(|found| found.port == port).unwrap();
+        assert_eq!(found.address, "127.0.0.1".parse::<IpAddr>().unwrap());
+        assert!(machine.stolen.is_some_and(|part| (0.0..=1.0).contains(&part)));
+    }
+
+    #[test]
+    fn addresses_of_the_kernel_are_read() {
+        if cfg!(target_endian = "little") {
+            assert_eq!(ip("0100007F"), "127.0.0.1".parse().ok());
+            assert_eq!(ip("00000000000000000000000001000000"), "::1".parse().ok());
+        }
+        for odd in ["", "0100007", "zz00007F", "€€€"] {
+            assert_eq!(ip(odd), None, "{odd}");
+        }
+    }
+
+    #[test]
+    fn time_that_was_stolen_is_a_part_of_all() {
+        let of = |text| cpu_time(text).unwrap();
+        let begin = of("cpu  10 0 10 80 0 0 0 0 0 0\ncpu0 …");
+        assert_eq!(part(begin, of("cpu  10 0 10 130 0 0 0 50 0 0")), 0.5);
+        assert_eq!(part(begin, begin), 0.0);
+        assert_eq!(cpu_time("cpu  1 2 3"), None);
+    }
+}

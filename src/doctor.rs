@@ -1,0 +1,112 @@
+//! `aldis doctor`: why a network does not work. What is looked at and how it is judged is in
+//! [`aldis_doctor`]; here is only who is asked and how it is printed.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use aldis_doctor::gather::{Asked, gather};
+use aldis_doctor::{Facts, Finding, diagnose};
+use serde_json::json;
+
+use crate::client::Base;
+use crate::failure::{EXIT_FAILED, EXIT_USAGE};
+
+/// How long the controller may take for an answer.
+const WITHIN: Duration = Duration::from_millis(1500);
+
+/// Arguments of `aldis doctor`.
+#[derive(clap::Args)]
+#[command(after_help = "\
+It looks at the controller over HTTP, at Open vSwitch on this machine where there is one, and at the
+kernel; it changes nothing, and takes five seconds at most. It works without a controller, too.
+
+Examples:
+  aldis doctor                                 why does it not work?
+  aldis doctor --json                          the same for scripts
+  aldis doctor --http https://ctl:8443         at a controller elsewhere
+
+Exit codes:
+  0                                            nothing is wrong
+  1                                            something is; the likeliest cause stands first
+  2                                            it could not look: the controller wants a key")]
+pub(crate) struct Args {
+    #[command(flatten)]
+    http: Base,
+    /// Print the findings as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Looks, and prints what it found.
+///
+/// # Errors
+/// Never so far: what cannot be looked at is said among the findings.
+pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
+    let url = args.http.to_string();
+    let base = args.http.hurried(WITHIN);
+    let ask = |path: &str| base.get(path);
+    let authority = base.authority().to_owned();
+    let facts = gather(&Asked { url, authority, ask: &ask });
+    let findings = diagnose(&facts);
+    match args.json {
+        true => println!("{:#}", in_json(&facts, &findings)),
+        false => print!("{}", in_words(&facts, &findings)),
+    }
+    Ok(match (findings.is_empty(), facts.not_seen.is_empty()) {
+        (false, _) => ExitCode::from(EXIT_FAILED),
+        (true, false) => ExitCode::from(EXIT_USAGE),
+        (true, true) => ExitCode::SUCCESS,
+    })
+}
+
+fn in_json(facts: &Facts, findings: &[Finding]) -> serde_json::Value {
+    json!({
+        "healthy": findings.is_empty() && facts.not_seen.is_empty(),
+        "findings": findings,
+        "not_seen": facts.not_seen,
+        "looked_at": looked_at(facts),
+    })
+}
+
+/// What was looked at, in a few words each.
+fn looked_at(facts: &Facts) -> Vec<String> {
+    let controller = &facts.controller;
+    let mut seen = vec![match controller.answer {
+        aldis_doctor::facts::Answer::Yes => format!(
+            "the controller at {}: {} switches, {} links, {} hosts, flows of {} switches",
+            controller.url,
+            controller.switches[1].len(),
+            controller.links.len(),
+            controller.hosts.len(),
+            controller.flows.len(),
+        ),
+        _ => format!("the controller at {}, which does not answer", controller.url),
+    }];
+    if let Some(ovs) = &facts.ovs {
+        seen.push(format!("Open vSwitch: {} bridges", ovs.bridges.len()));
+    }
+    seen.push(format!("the kernel: {} sockets that listen", facts.machine.listeners.len()));
+    seen
+}
+
+fn in_words(facts: &Facts, findings: &[Finding]) -> String {
+    let mut text = String::new();
+    for (number, finding) in findings.iter().enumerate() {
+        let severity = finding.severity.name();
+        let _ = writeln!(text, "{}. {severity}: {} [{}]", number + 1, finding.title, finding.id);
+        for line in &finding.evidence {
+            let _ = writeln!(text, "     seen: {line}");
+        }
+        let _ = writeln!(text, "     {}", finding.what_to_do);
+        let _ = writeln!(text, "     $ {}\n", finding.command);
+    }
+    for why in &facts.not_seen {
+        let _ = writeln!(text, "not looked at: {why}");
+    }
+    if findings.is_empty() && facts.not_seen.is_empty() {
+        text += "nothing is wrong\n";
+    }
+    let _ = writeln!(text, "looked at {}", looked_at(facts).join("; "));
+    text
+}
