@@ -2,6 +2,7 @@
 
 mod app_routes;
 mod ask;
+mod doctor;
 mod floodlight;
 mod flows;
 mod follow;

@@ -34,6 +34,7 @@ pub const CATALOGUE: &[Diagnosis] = &[
     network::ONE_WAY,
     connecting::NO_HTTP,
     connecting::NO_CONTROLLER,
+    connecting::OVS_DOWN,
     machine::STORE_FULL,
     machine::FILES,
     machine::CLOCK,

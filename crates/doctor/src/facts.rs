@@ -59,7 +59,8 @@ pub struct ControllerFacts {
     pub flows: BTreeMap<String, Vec<FlowFacts>>,
     /// Switches that did not answer in time, with what was said instead.
     pub silent: BTreeMap<String, String>,
-    /// How far its clock is ahead of the one here, in seconds.
+    /// How far its clock is ahead of the one here, in seconds: where it is here, how far the clock
+    /// was put back since it started.
     pub clock_ahead_s: Option<f64>,
 }
 
@@ -69,6 +70,8 @@ pub struct ControllerFacts {
 pub struct HealthFacts {
     /// Switches that are connected.
     pub switches: usize,
+    /// When it started, in UTC (RFC 3339), by its clock at that time.
+    pub up_since: String,
     /// Seconds since it started.
     pub up_for_s: f64,
     /// What it knows to be wrong.
@@ -190,10 +193,6 @@ pub struct AppCounts {
     /// What it counts itself; of an application in a sandbox also the requests that it kept from
     /// those behind it (`stopped`) and the messages that it sent (`messages`).
     pub own: BTreeMap<String, u64>,
-    /// Bytes of the messages that it wrote.
-    pub bytes_out: u64,
-    /// Events that it was handed, by kind.
-    pub events: BTreeMap<String, u64>,
 }
 
 /// The applications that see an event.
@@ -262,6 +261,8 @@ pub struct OvsFacts {
     pub bridges: Vec<BridgeFacts>,
     /// Whether it has a certificate and a key to show.
     pub has_certificate: bool,
+    /// Whether it is installed, and its database does not run.
+    pub is_down: bool,
 }
 
 /// A bridge.

@@ -5,7 +5,7 @@ use std::net::{TcpStream, ToSocketAddrs};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -18,6 +18,9 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(1);
 
 /// Switches that are asked for the flows of their first table.
 const FLOWS_OF_MAX: usize = 256;
+
+/// Days from the first of March of the year 0 to 1970.
+const DAYS_TO_1970: f64 = 719_468.0;
 
 /// Threads that ask for them.
 const ASKERS: usize = 4;
@@ -58,7 +61,29 @@ pub(super) fn controller(asked: &Asked<'_>, watched: Duration, until: Instant) -
     }
     (facts.switches[1], facts.apps[1]) = (switches(), apps());
     facts.watched_s = counted.elapsed().as_secs_f64();
+    let here = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |now| now.as_secs_f64());
+    let there = since_1970(&facts.health.up_since).map(|since| since + facts.health.up_for_s);
+    facts.clock_ahead_s = there.map(|there| there + start.elapsed().as_secs_f64() - here);
     facts
+}
+
+/// Seconds from 1970 to a date as the controller writes it: `2026-02-03T04:05:06.789Z`.
+fn since_1970(date: &str) -> Option<f64> {
+    let (day, time) = date.strip_suffix('Z')?.split_once('T')?;
+    let numbers = |text: &str, by: char| -> Option<Vec<f64>> {
+        text.split(by).map(|number| number.parse().ok()).collect()
+    };
+    let (day, time) = (numbers(day, '-')?, numbers(time, ':')?);
+    let ([year, month, day], [hours, minutes, seconds]) = (&day[..], &time[..]) else {
+        return None;
+    };
+    // The year begins in March, so that the day that may be missing is its last.
+    let is_early = *month < 3.0;
+    let year = if is_early { year - 1.0 } else { *year };
+    let month = if is_early { month + 9.0 } else { month - 3.0 };
+    let leap_days = (year / 4.0).floor() - (year / 100.0).floor() + (year / 400.0).floor();
+    let days = year * 365.0 + leap_days + ((month * 153.0 + 2.0) / 5.0).floor() + day - 1.0;
+    Some((days - DAYS_TO_1970) * 86_400.0 + hours * 3600.0 + minutes * 60.0 + seconds)
 }
 
 fn listens(authority: &str) -> bool {
@@ -127,6 +152,16 @@ mod tests {
         assert_eq!((facts.answer, facts.is_here, facts.health.switches), (Answer::Yes, true, 1));
         assert_eq!(facts.switches[1][0].counters.requests, 7);
         assert_eq!((facts.flows["01"].len(), facts.hosts.len(), facts.silent.len()), (1, 0, 0));
+    }
+
+    #[test]
+    fn dates_are_read() {
+        assert_eq!(since_1970("1970-01-01T00:00:00Z"), Some(0.0));
+        assert_eq!(since_1970("2024-02-29T12:00:00.5Z"), Some(1_709_208_000.5));
+        assert_eq!(since_1970("2026-11-26T05:14:40Z"), Some(1_795_670_080.0));
+        for odd in ["", "Z", "2024-02-29", "2024-02T1:2:3Z", "x-y-zTa:b:cZ"] {
+            assert_eq!(since_1970(odd), None, "{odd}");
+        }
     }
 
     #[test]

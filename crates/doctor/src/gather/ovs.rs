@@ -19,6 +19,9 @@ const FLOWS_WITHIN: Duration = Duration::from_millis(700);
 /// How long connecting to the address of a controller may take.
 const CONNECT_WITHIN: Duration = Duration::from_millis(300);
 
+/// What `ovs-vsctl` says where no database listens.
+const DOWN: [&str; 2] = ["(No such file or directory)", "(Connection refused)"];
+
 /// Addresses of controllers that are tried.
 const TRIED_MAX: usize = 4;
 
@@ -55,6 +58,9 @@ pub(super) fn ovs(until: Instant) -> Result<Option<OvsFacts>, String> {
     let text = match output("ovs-vsctl", &args, WITHIN) {
         Ok(text) => text,
         Err(RunError::Missing) => return Ok(None),
+        Err(RunError::Failed(why)) if DOWN.iter().any(|sign| why.contains(sign)) => {
+            return Ok(Some(OvsFacts { is_down: true, ..OvsFacts::default() }));
+        }
         Err(why) => return Err(format!("Open vSwitch is not asked: {why}")),
     };
     let tables: Vec<Value> =
@@ -161,7 +167,7 @@ fn read(bridges: &Value, controllers: &Value, ssl: &Value) -> OvsFacts {
             flows: None,
         }
     });
-    let mut facts = OvsFacts { bridges: bridges.collect(), has_certificate: false };
+    let mut facts = OvsFacts { bridges: bridges.collect(), ..OvsFacts::default() };
     facts.bridges.sort_by(|a, b| a.name.cmp(&b.name));
     facts.has_certificate =
         rows(ssl).any(|row| !text(row(0)).is_empty() && !text(row(1)).is_empty());

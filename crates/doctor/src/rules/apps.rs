@@ -78,7 +78,10 @@ pub fn swallowed(facts: &Facts) -> Vec<Finding> {
         app.is_some_and(|app| app.version.is_none())
     };
     let forwards = |name: &&String| FORWARD.contains(&name.as_str()) || !is_ours(name);
-    if is_up(facts) && facts.controller.guests.is_empty() && !order.apps.iter().any(|name| forwards(&name)) {
+    if is_up(facts)
+        && facts.controller.guests.is_empty()
+        && !order.apps.iter().any(|name| forwards(&name))
+    {
         let words = format!("{REQUEST}s are seen by: {}", order.apps.join(", "));
         return vec![NO_FORWARDER.found(&[], [words])];
     }

@@ -171,6 +171,16 @@ pub const NO_SWITCH: Diagnosis = Diagnosis {
     command: "ovs-vsctl set-controller BRIDGE tcp:127.0.0.1:{port}",
 };
 
+/// Open vSwitch is here, and does not run.
+pub const OVS_DOWN: Diagnosis = Diagnosis {
+    id: "open-vswitch-not-running",
+    severity: Severity::Warning,
+    title: "Open vSwitch is installed on this machine, and does not run",
+    shown_by: "ovs-vsctl, which finds no database, while the controller has no switch",
+    what_to_do: "Start it, where the switches are to be on this machine.",
+    command: "service openvswitch-switch start",
+};
+
 /// Whether there is a controller to connect to.
 pub fn controller(facts: &Facts) -> Vec<Finding> {
     let controller = &facts.controller;
@@ -330,7 +340,9 @@ pub fn no_switch(facts: &Facts) -> Vec<Finding> {
         return vec![];
     }
     let words = format!("{} has no switch, and refused none", facts.controller.url);
-    vec![NO_SWITCH.found(&[("port", &port(facts))], [words])]
+    let is_down = facts.ovs.as_ref().is_some_and(|ovs| ovs.is_down);
+    let down = is_down.then(|| OVS_DOWN.found(&[], []));
+    down.into_iter().chain([NO_SWITCH.found(&[("port", &port(facts))], [words])]).collect()
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{is_up, known as known_by_controller};
-use crate::facts::{BridgeFacts, Facts, FlowFacts, SwitchFacts};
+use crate::facts::{BridgeFacts, Facts, FlowFacts, SwitchFacts, TargetFacts};
 use crate::finding::{Diagnosis, Finding, Severity};
 
 /// Requests a second of one switch that are a storm, where none were shed yet.
@@ -26,8 +26,8 @@ pub const DUPLICATE: Diagnosis = Diagnosis {
 pub const OTHER_CONTROLLER: Diagnosis = Diagnosis {
     id: "other-controller",
     severity: Severity::Fault,
-    title: "another controller holds switch {about}: what this one sends is refused",
-    shown_by: "the roles that Open vSwitch lists, or errors of the switch that name the role",
+    title: "switch {about} has another controller, too: each undoes what the other does",
+    shown_by: "the controllers that Open vSwitch says are connected, or errors that name the role",
     what_to_do: "Stop the other controller, or take it from the switch's list.",
     command: "ovs-vsctl set-controller {about} tcp:127.0.0.1:6653",
 };
@@ -94,24 +94,25 @@ pub fn duplicates(facts: &Facts) -> Vec<Finding> {
     vec![found]
 }
 
-/// Another controller is the master of a switch.
+/// A switch has more than one controller.
 pub fn roles(facts: &Facts) -> Vec<Finding> {
     let bridges = facts.ovs.iter().flat_map(|ovs| &ovs.bridges);
+    let connected = |bridge: &BridgeFacts| -> Vec<TargetFacts> {
+        bridge.controllers.iter().filter(|target| target.is_connected).cloned().collect()
+    };
     let held: Vec<_> = bridges
-        .filter_map(|bridge| {
-            let slave = bridge.controllers.iter().find(|target| target.role == "slave")?;
-            let master = bridge.controllers.iter().find(|target| target.role == "master")?;
-            Some((bridge, slave, master))
-        })
+        .map(|bridge| (bridge, connected(bridge)))
+        .filter(|(_, targets)| targets.len() > 1)
         .collect();
-    let Some((bridge, ..)) = held.first() else {
+    let Some((bridge, _)) = held.first() else {
         return known_by_controller(facts, &OTHER_CONTROLLER).into_iter().collect();
     };
-    let words = held.iter().map(|(bridge, slave, master)| {
-        format!(
-            "bridge {}: {} is the master, {} is a slave",
-            bridge.name, master.target, slave.target
-        )
+    let words = held.iter().map(|(bridge, targets)| {
+        let all = targets.iter().map(|target| match &*target.role {
+            role @ ("master" | "slave") => format!("{} is a {role}", target.target),
+            _ => format!("{} is an equal", target.target),
+        });
+        format!("bridge {}: {}", bridge.name, all.collect::<Vec<_>>().join(", "))
     });
     vec![OTHER_CONTROLLER.found(&[("about", &bridge.name)], words)]
 }
@@ -206,7 +207,7 @@ pub fn known(facts: &Facts) -> Vec<Finding> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::facts::{Answer, OvsFacts, TargetFacts};
+    use crate::facts::{Answer, OvsFacts};
 
     fn switch(dpid: &str, requests: u64, sheds: u64) -> SwitchFacts {
         let mut switch = SwitchFacts { dpid: dpid.into(), ..SwitchFacts::default() };
@@ -279,12 +280,12 @@ mod tests {
     fn two_bridges_of_one_name_and_another_master_are_found() {
         let mut facts = up(switch("01", 0, 0), switch("01", 0, 0));
         let both = vec![bridge("s1", &[("tcp:1", "other")]), bridge("s2", &[("tcp:1", "other")])];
-        facts.ovs = Some(OvsFacts { bridges: both, has_certificate: false });
+        facts.ovs = Some(OvsFacts { bridges: both, ..OvsFacts::default() });
         let found = crate::diagnose(&facts);
         assert_eq!(found[0].id, "duplicate-dpid");
         assert!(found[0].command.contains("set bridge s2 "), "{}", found[0].command);
         let held = vec![bridge("s1", &[("tcp:1", "slave"), ("tcp:2", "master")])];
-        facts.ovs = Some(OvsFacts { bridges: held, has_certificate: false });
+        facts.ovs = Some(OvsFacts { bridges: held, ..OvsFacts::default() });
         assert_eq!(ids(&facts), ["other-controller"]);
     }
 }

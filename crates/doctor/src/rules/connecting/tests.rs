@@ -29,7 +29,7 @@ fn bridge(target: &str, tried: Tried) -> BridgeFacts {
 }
 
 fn with(bridge: BridgeFacts) -> Facts {
-    Facts { ovs: Some(OvsFacts { bridges: vec![bridge], has_certificate: false }), ..up() }
+    Facts { ovs: Some(OvsFacts { bridges: vec![bridge], ..OvsFacts::default() }), ..up() }
 }
 
 fn first(facts: &Facts) -> (String, String) {

@@ -1,0 +1,153 @@
+//! `aldis doctor` at a controller with emulated switches: faults that are made for real, and a large
+//! network in order. Faults that need Open vSwitch are in `tests/mininet/doctor.py`.
+
+use std::io::{Read, Write};
+use std::net::TcpListener;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use aldis_testkit::client::Api;
+use aldis_testkit::network::Network;
+use aldis_testkit::running::{Running, WITHIN};
+use aldis_wire::Version;
+use serde_json::Value;
+
+use super::ask::asked;
+use super::{serving, when};
+
+/// The whole look, and what starting a program takes on a machine that does other things too.
+const LOOK: Duration = Duration::from_millis(6500);
+
+/// The exit code and what it says.
+fn doctor(api: &Api) -> (Option<i32>, Value) {
+    let start = Instant::now();
+    let (said, errors, code) = asked(api, &["doctor", "--json"]);
+    assert!(start.elapsed() < LOOK, "it took {:?}", start.elapsed());
+    let json = serde_json::from_str(&said).unwrap_or_else(|_| panic!("{said}{errors}"));
+    (code, json)
+}
+
+/// Waits until this diagnosis stands first.
+fn finds(api: &Api, id: &str) -> Value {
+    let deadline = Instant::now() + WITHIN;
+    loop {
+        let (code, said) = doctor(api);
+        if said["findings"][0]["id"] == id {
+            assert_eq!(code, Some(1));
+            return said["findings"][0].clone();
+        }
+        assert!(Instant::now() < deadline, "{id} did not come first: {said:#}");
+    }
+}
+
+/// What ends with the test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Load on a controller, until it is dropped.
+fn load(controller: &Running, args: &[&str]) -> Ended {
+    let mut bench = Command::new(env!("CARGO_BIN_EXE_aldis"));
+    bench.args(["bench", &controller.address, "--loops", "60"]).args(args);
+    Ended(bench.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap())
+}
+
+#[test]
+fn nothing_is_found_in_a_network_of_1347_switches_that_is_in_order() {
+    let mut running = Running::start(&["--http", "127.0.0.1:0"]);
+    let api = Api::of(&mut running);
+    let _network = Network::start(&running, Version::V13, "waxman,1347", &["0s pingall=50"]);
+    when(&api, "/api/v1/health", |health| health["switches"] == 1347);
+    when(&api, "/api/v1/links", |links| {
+        let links = links["items"].as_array().unwrap();
+        links.len() > 2000 && links.iter().all(|link| link["state"] == "up")
+    });
+    let deadline = Instant::now() + WITHIN;
+    loop {
+        let (code, said) = doctor(&api);
+        // What a neighbour of this machine takes is no fault of the network.
+        let found = said["findings"].as_array().unwrap().iter();
+        let of_network: Vec<_> = found.filter(|found| found["id"] != "processor-stolen").collect();
+        if of_network.is_empty() {
+            assert!(said["looked_at"][0].as_str().unwrap().contains("1347 switches"), "{said:#}");
+            assert!(code == Some(0) || !said["findings"].as_array().unwrap().is_empty());
+            return;
+        }
+        assert!(Instant::now() < deadline, "{said:#}");
+    }
+}
+
+#[test]
+fn two_switches_of_one_name_are_found_from_afar_and_the_controller_says_so_by_itself() {
+    let (mut controller, api) = serving();
+    let _one = Network::start(&controller, Version::V13, "single,1", &[]);
+    when(&api, "/api/v1/health", |health| health["switches"] == 1);
+    let _other = Network::start(&controller, Version::V13, "single,1", &[]);
+    let found = finds(&api, "duplicate-dpid");
+    assert!(found["title"].as_str().unwrap().contains("0000000000000001"), "{found}");
+    let health = api.get("/api/v1/health").json();
+    assert_eq!(health["findings"][0]["id"], "duplicate-dpid", "{health}");
+    assert_eq!(health["findings"][0]["severity"], "fault");
+    let metrics = String::from_utf8(api.get("/metrics").body).unwrap();
+    let line = "aldis_findings{id=\"duplicate-dpid\",severity=\"fault\"} 1\n";
+    assert!(metrics.contains(line), "{metrics}");
+    controller.says("duplicate-dpid: ");
+}
+
+#[test]
+fn a_storm_and_a_switch_that_does_not_read_are_found() {
+    let (controller, api) = serving();
+    {
+        let _storm = load(&controller, &["-t", "--switches", "1"]);
+        finds(&api, "storm");
+    }
+    let _dead = load(&controller, &["--mode", "latency", "--switches", "1", "--dead", "1"]);
+    let deadline = Instant::now() + WITHIN;
+    loop {
+        let (_, said) = doctor(&api);
+        let found = said["findings"].as_array().unwrap().iter();
+        if found.clone().any(|found| found["id"] == "slow-switch") {
+            return;
+        }
+        assert!(Instant::now() < deadline, "no slow switch: {said:#}");
+    }
+}
+
+#[test]
+fn a_key_that_is_not_taken_is_no_finding_and_has_a_code_of_its_own() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    std::thread::spawn(move || answer(&listener, "401 Unauthorized", "{}"));
+    let (code, said) = doctor(&Api { address });
+    assert_eq!(code, Some(2), "{said:#}");
+    assert_eq!(
+        (&said["healthy"], said["findings"].as_array().map(Vec::len)),
+        (&false.into(), Some(0))
+    );
+    assert!(said["not_seen"][0].as_str().unwrap().contains("401"), "{said:#}");
+}
+
+#[test]
+fn a_clock_that_is_another_is_found() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let old = r#"{"switches":1,"up_since":"2001-02-03T04:05:06Z","up_for_s":1}"#;
+    std::thread::spawn(move || answer(&listener, "200 OK", old));
+    let found = finds(&Api { address }, "clock-wrong");
+    assert!(found["evidence"][0].as_str().unwrap().contains("behind"), "{found}");
+}
+
+/// Answers everything alike.
+fn answer(listener: &TcpListener, status: &str, body: &str) {
+    for mut stream in listener.incoming().flatten() {
+        let mut request = [0; 4096];
+        let _ = stream.set_read_timeout(Some(Duration::from_secs(1)));
+        let _ = stream.read(&mut request);
+        let _ = write!(stream, "HTTP/1.0 {status}\r\nContent-Length: {}\r\n\r\n{body}", body.len());
+    }
+}
