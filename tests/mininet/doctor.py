@@ -251,16 +251,42 @@ def vlans(lab):
     expect("10.7.0.0/24" in found["title"] and "VLAN 20" in str(found["evidence"]), "the subnet and the VLANs", found)
 
 
+# A controller behind a guest that shakes hands, and says no more.
+MUTE = """
+import socket, struct, threading
+def serve(switch):
+    switch.sendall(struct.pack("!BBHI", 4, 0, 8, 1) + struct.pack("!BBHI", 4, 5, 8, 2))
+    while switch.recv(65536):
+        pass
+server = socket.create_server(("127.0.0.1", 6701))
+while True:
+    threading.Thread(target=serve, args=(server.accept()[0],), daemon=True).start()
+"""
+
+
 def guest_away(lab):
-    """A guest is granted all packets, and the controller behind it is gone."""
+    """A guest is granted all packets: the controller behind it is gone, or answers nothing."""
     lab.start_controller()
     net = lab.start_network(SingleSwitchTopo(2), VERSION)
+    one, two = net.hosts
     output(controller_command()[0], "guest", "add", "lecture", "--connect", "127.0.0.1:6701")
-    net.hosts[0].cmd(f"ping -c 2 -W 1 {net.hosts[1].IP()}")
-    found = finds("guest-swallows-requests")
-    expect("lecture" in found["title"], "its name", found)
-    done_as_said(found)
+    one.cmd(f"ping -c 2 -W 1 {two.IP()}")
+    done_as_said(finds("guest-away"))
     finds_nothing()
+    mute = Process([sys.executable, "-c", MUTE], lab.path("mute.log"))
+    asks = None
+    try:
+        wait_until("the controller behind the guest", lambda: listens(6701))
+        output(controller_command()[0], "guest", "add", "lecture", "--connect", "127.0.0.1:6701")
+        output("ovs-ofctl", "-O", VERSION, "del-flows", "s1", "ip")
+        asks = one.popen(["ping", "-i", "0.2", "10.0.0.77"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        one.cmd("ip neigh add 10.0.0.77 lladdr 02:00:00:00:00:77 dev " + one.defaultIntf().name)
+        done_as_said(finds("guest-swallows-requests"))
+        finds_nothing()
+    finally:
+        mute.stop()
+        if asks:
+            asks.kill()
 
 
 def nothing_forwards(lab):

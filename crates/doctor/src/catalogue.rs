@@ -35,6 +35,7 @@ pub const CATALOGUE: &[Diagnosis] = &[
     connecting::NO_HTTP,
     connecting::NO_CONTROLLER,
     connecting::OVS_DOWN,
+    apps::GUEST_AWAY,
     machine::STORE_FULL,
     machine::FILES,
     machine::CLOCK,

@@ -53,8 +53,8 @@ pub struct ControllerFacts {
     pub hosts: Vec<HostFacts>,
     /// Its applications, at the begin and at the end of the time that was watched.
     pub apps: [AppsFacts; 2],
-    /// Its guests.
-    pub guests: Vec<GuestFacts>,
+    /// Its guests, at the begin and at the end of the time that was watched.
+    pub guests: [Vec<GuestFacts>; 2],
     /// Flows by switch, of those that were asked.
     pub flows: BTreeMap<String, Vec<FlowFacts>>,
     /// Switches that did not answer in time, with what was said instead.

@@ -54,12 +54,13 @@ pub(super) fn controller(asked: &Asked<'_>, watched: Duration, until: Instant) -
     let counted = Instant::now();
     facts.links = list(ask, "/api/v1/links");
     facts.hosts = list(ask, "/api/v1/hosts");
-    facts.guests = list(ask, "/api/v1/guests");
+    facts.guests[0] = list(ask, "/api/v1/guests");
     (facts.flows, facts.silent) = flows(ask, &facts.switches[0], until);
     if let Some(rest) = watched.checked_sub(start.elapsed()) {
         thread::sleep(rest);
     }
     (facts.switches[1], facts.apps[1]) = (switches(), apps());
+    facts.guests[1] = list(ask, "/api/v1/guests");
     facts.watched_s = counted.elapsed().as_secs_f64();
     let here = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |now| now.as_secs_f64());
     let there = since_1970(&facts.health.up_since).map(|since| since + facts.health.up_for_s);

@@ -47,10 +47,21 @@ pub const NO_FORWARDER: Diagnosis = Diagnosis {
 pub const GUEST: Diagnosis = Diagnosis {
     id: "guest-swallows-requests",
     severity: Severity::Fault,
-    title: "guest {about} is granted packets, and does nothing for them",
-    shown_by: "the guest's state, the requests that it was handed or missed, and what it sent",
-    what_to_do: "See whether the controller behind it runs; pause or remove the guest so that the \
-                 applications here forward.",
+    title: "guest {about} is handed requests, and answers none: nothing else forwards them",
+    shown_by: "the requests that the guest was handed and the messages that it sent, for a second",
+    what_to_do: "Look at the controller behind it; pause the guest so that the applications here \
+                 forward.",
+    command: "aldis guest pause {about}",
+};
+
+/// A guest is away.
+pub const GUEST_AWAY: Diagnosis = Diagnosis {
+    id: "guest-away",
+    severity: Severity::Warning,
+    title: "guest {about} does not serve: its packets are left to the applications behind it",
+    shown_by: "the state of the guest, and requests that it missed",
+    what_to_do: "Start the controller behind it, and see that it listens where the guest says; or \
+                 remove the guest.",
     command: "aldis guest remove {about}",
 };
 
@@ -79,7 +90,7 @@ pub fn swallowed(facts: &Facts) -> Vec<Finding> {
     };
     let forwards = |name: &&String| FORWARD.contains(&name.as_str()) || !is_ours(name);
     if is_up(facts)
-        && facts.controller.guests.is_empty()
+        && facts.controller.guests[1].is_empty()
         && !order.apps.iter().any(|name| forwards(&name))
     {
         let words = format!("{REQUEST}s are seen by: {}", order.apps.join(", "));
@@ -106,15 +117,25 @@ pub fn swallowed(facts: &Facts) -> Vec<Finding> {
     vec![SWALLOWED.found(&[("about", name)], words)]
 }
 
-/// Guests that are away, or that never answer.
+/// Guests that are away, or that do not answer.
 pub fn guests(facts: &Facts) -> Vec<Finding> {
-    let is_idle = |guest: &&GuestFacts| {
-        let counts = &guest.counts;
-        let is_mute = guest.state == "serving" && counts.requests > 0 && counts.messages == 0;
-        is_mute || counts.missed > 0 && guest.state != "serving"
+    let [before, after] = &facts.controller.guests;
+    let is_mute = |guest: &&GuestFacts| {
+        let before = before.iter().find(|before| before.name == guest.name);
+        before.is_some_and(|before| {
+            let (before, now) = (&before.counts, &guest.counts);
+            now.requests >= before.requests + SWALLOWED_MIN && now.messages == before.messages
+        })
     };
-    let all: Vec<_> = facts.controller.guests.iter().filter(is_idle).collect();
-    let Some(first) = all.first() else { return vec![] };
+    let is_away = |guest: &&GuestFacts| {
+        ["away", "quarantined"].contains(&&*guest.state) && guest.counts.missed > 0
+    };
+    let mute = of_guests(&GUEST, after.iter().filter(is_mute).collect());
+    mute.into_iter().chain(of_guests(&GUEST_AWAY, after.iter().filter(is_away).collect())).collect()
+}
+
+fn of_guests(diagnosis: &Diagnosis, all: Vec<&GuestFacts>) -> Option<Finding> {
+    let first = all.first()?;
     let words = all.iter().map(|guest| {
         let counts = &guest.counts;
         let reason = guest.reason.as_deref().map_or(String::new(), |why| format!(" ({why})"));
@@ -123,7 +144,7 @@ pub fn guests(facts: &Facts) -> Vec<Finding> {
             guest.name, guest.connect, guest.state, counts.requests, counts.missed, counts.messages
         )
     });
-    vec![GUEST.found(&[("about", &first.name)], words)]
+    Some(diagnosis.found(&[("about", &first.name)], words))
 }
 
 #[cfg(test)]
@@ -187,14 +208,16 @@ mod tests {
             counts: GuestTally { requests, missed, messages },
             ..GuestFacts::default()
         };
-        for (guest, is_found) in [
-            (guest("serving", 9, 0, 0), true),
-            (guest("away", 0, 3, 0), true),
-            (guest("serving", 9, 0, 9), false),
-            (guest("away", 0, 0, 0), false),
+        let before = guest("serving", 1, 0, 5);
+        for (guest, found) in [
+            (guest("serving", 9, 0, 5), vec!["guest-swallows-requests"]),
+            (guest("serving", 9, 0, 6), vec![]),
+            (guest("away", 1, 3, 5), vec!["guest-away"]),
+            (guest("paused", 1, 3, 5), vec![]),
+            (guest("away", 1, 0, 5), vec![]),
         ] {
-            facts.controller.guests = vec![guest.clone()];
-            assert_eq!(ids(&facts).len(), usize::from(is_found), "{guest:?}");
+            facts.controller.guests = [vec![before.clone()], vec![guest.clone()]];
+            assert_eq!(ids(&facts), found, "{guest:?}");
         }
     }
 }
