@@ -61,7 +61,7 @@ fn load(controller: &Running, args: &[&str]) -> Ended {
 fn nothing_is_found_in_a_network_of_1347_switches_that_is_in_order() {
     let mut running = Running::start(&["--http", "127.0.0.1:0"]);
     let api = Api::of(&mut running);
-    let _network = Network::start(&running, Version::V13, "waxman,1347", &["0s pingall=50"]);
+    let _network = Network::start(&running, Version::V13, "waxman,1347", &["0s pingall 50"]);
     when(&api, "/api/v1/health", |health| health["switches"] == 1347);
     when(&api, "/api/v1/links", |links| {
         let links = links["items"].as_array().unwrap();
@@ -116,6 +116,59 @@ fn a_storm_and_a_switch_that_does_not_read_are_found() {
         }
         assert!(Instant::now() < deadline, "no slow switch: {said:#}");
     }
+}
+
+/// Keeps the first request of each batch from the applications behind it, and says nothing: at 16
+/// and at 2080 are results, at 2048 the command.
+const HOLE: &str = r#"(component
+  (core module $m
+    (memory (export "memory") 4)
+    (global $top (mut i32) (i32.const 8192))
+    (data (i32.const 2048) "\01\00\00\00")
+    (data (i32.const 2080) "\00\08\00\00\18\00\00\00")
+    (func (export "realloc") (param i32 i32 i32 i32) (result i32)
+      (global.set $top (i32.add (global.get $top) (local.get 3)))
+      (i32.sub (global.get $top) (local.get 3)))
+    (func (export "start") (param i32 i32) (result i32) i32.const 16)
+    (func (export "batch") (param i32 i32) (result i32)
+      (global.set $top (i32.const 8192)) i32.const 2080)
+    (func (export "tick") (param i64) (result i32) i32.const 16)
+    (func (export "stop")))
+  (core instance $i (instantiate $m))
+  (alias core export $i "memory" (core memory $memory))
+  (alias core export $i "realloc" (core func $realloc))
+  (func (export "start") (param "config" string) (result (result (error string)))
+    (canon lift (core func $i "start") (memory $memory) (realloc (core func $realloc))))
+  (func (export "batch") (param "events" (list u8)) (result (list u8))
+    (canon lift (core func $i "batch") (memory $memory) (realloc (core func $realloc))))
+  (func (export "tick") (param "now" u64) (result (list u8))
+    (canon lift (core func $i "tick") (memory $memory) (realloc (core func $realloc))))
+  (func (export "stop") (canon lift (core func $i "stop"))))"#;
+
+#[test]
+fn an_application_that_swallows_requests_is_found() {
+    let (controller, api) = serving();
+    let manifest = "contract = \"0.1\"\nname = \"hole\"\nversion = \"1\"\n\
+                    events = [\"flow-request\"]\n";
+    let component = wat::parse_str(HOLE).unwrap();
+    let package = aldis_sandbox::pack(manifest.as_bytes(), &component, &[], None).unwrap();
+    let kind = [("Content-Type", "application/octet-stream")];
+    let answer = api.ask("POST", "/api/v1/apps", &kind, &package);
+    assert_eq!(answer.status, 200, "{answer:?}");
+    let mut emulate = Command::new(env!("CARGO_BIN_EXE_aldis"));
+    emulate.args(["emulate", &controller.address, "--topology", "single,2", "--load", "20"]);
+    emulate.args(["--for", "60"]).stdin(Stdio::null());
+    let _load = Ended(emulate.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
+    let found = finds(&api, "app-swallows-requests");
+    assert_eq!(found["command"], "aldis app stop hole");
+    let (said, errors, code) = asked(&api, &["app", "stop", "hole"]);
+    assert_eq!(code, Some(0), "{said}{errors}");
+    when(&api, "/api/v1/apps", |apps| {
+        let app = apps["apps"].as_array().unwrap().iter().find(|app| app["name"] == "hole");
+        app.unwrap()["state"] == "stopped"
+    });
+    let (_, said) = doctor(&api);
+    assert!(!said["findings"].to_string().contains("app-swallows"), "{said:#}");
 }
 
 #[test]
