@@ -1,5 +1,5 @@
 //! `aldis doctor`: why a network does not work. What is looked at and how it is judged is in
-//! [`aldis_doctor`]; here is only who is asked and how it is printed.
+//! [`aldis_doctor`]; here are the arguments, and how findings are printed.
 
 use std::fmt::Write as _;
 use std::process::ExitCode;

@@ -1,5 +1,5 @@
-//! `aldis doctor` at a controller with emulated switches: faults that are made for real, and a large
-//! network in order. Faults that need Open vSwitch are in `tests/mininet/doctor.py`.
+//! `aldis doctor` at a controller with emulated switches: faults that are made for real, and a
+//! large network in order. Faults that need Open vSwitch are in `tests/mininet/doctor.py`.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;

@@ -95,7 +95,12 @@ mod tests {
 
     #[test]
     fn the_page_has_the_table_of_all() {
-        let page = include_str!("../../../docs/doctor.md");
-        assert!(page.contains(&table()), "docs/doctor.md needs this table:\n{}", table());
+        let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/doctor.md");
+        let page = std::fs::read_to_string(path).unwrap();
+        let (text, old) = page.split_at(page.find("| finding |").unwrap());
+        if std::env::var_os("ALDIS_RENEW").is_some() {
+            return std::fs::write(path, format!("{text}{}", table())).unwrap();
+        }
+        assert_eq!(old, table(), "renew it: ALDIS_RENEW=1 cargo test -p aldis-doctor catalogue");
     }
 }

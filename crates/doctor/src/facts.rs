@@ -1,4 +1,4 @@
-//! Facts: what was gathered, before anyone judges it.
+//! Facts: what was gathered, before it is judged.
 //!
 //! What was not looked at is absent, and no diagnosis is made of it.
 

@@ -1,4 +1,4 @@
-//! Diagnosis: why a network does not work, from facts that anyone can look up.
+//! Diagnosis: why a network does not work, from facts that any script can look up.
 //!
 //! [`gather`] asks the controller over REST, Open vSwitch and the kernel, with a deadline on each
 //! wait. What it finds is a [`Facts`]. Each diagnosis is a pure function from facts to findings, in

@@ -1,7 +1,7 @@
 //! The diagnoses, a file for each group: pure functions from facts to findings.
 //!
-//! A rule says nothing where its facts were not gathered. Where one fault explains another, the rule
-//! of the other looks for it and stays silent.
+//! A rule says nothing where its facts were not gathered. Where one fault explains another, the
+//! rule of the other looks for it and stays silent.
 
 pub mod apps;
 pub mod connecting;

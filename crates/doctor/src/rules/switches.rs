@@ -161,7 +161,7 @@ fn watched(facts: &Facts) -> impl Iterator<Item = (&SwitchFacts, &SwitchFacts)> 
     after.iter().filter_map(move |switch| Some((*before.get(&switch.dpid)?, switch)))
 }
 
-/// Switches that send more than anyone can answer.
+/// Switches that send more than can be answered.
 pub fn storms(facts: &Facts) -> Vec<Finding> {
     let watched_s = facts.controller.watched_s.max(0.1);
     let rate = |before: u64, after: u64| after.saturating_sub(before) as f64 / watched_s;

@@ -23,7 +23,7 @@ pub struct Health {
     pub up_for_s: f64,
     /// Switches that are connected
     pub switches: usize,
-    /// What the controller knows by itself to be wrong, the gravest first; `aldis doctor` looks further
+    /// What the controller knows by itself to be wrong, the gravest first
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<KnownFinding>,
 }
