@@ -172,6 +172,28 @@ fn an_application_that_swallows_requests_is_found() {
 }
 
 #[test]
+fn neighbours_that_take_the_processor_are_found() {
+    let (controller, api) = serving();
+    let cores = std::thread::available_parallelism().map_or(2, usize::from);
+    let burn = || {
+        let mut shell = Command::new("sh");
+        Ended(shell.args(["-c", "while :; do :; done"]).stdin(Stdio::null()).spawn().unwrap())
+    };
+    let _neighbours: Vec<_> = (0..4 * cores).map(|_| burn()).collect();
+    // So much work that its threads want a processor all the time, and no storm.
+    let _load = load(&controller, &["--rate", "15000", "--switches", "8"]);
+    let deadline = Instant::now() + WITHIN;
+    loop {
+        let (_, said) = doctor(&api);
+        let found = said["findings"].as_array().unwrap().iter();
+        if found.clone().any(|found| found["id"] == "processor-busy") {
+            return;
+        }
+        assert!(Instant::now() < deadline, "the processor is not busy: {said:#}");
+    }
+}
+
+#[test]
 fn a_key_that_is_not_taken_is_no_finding_and_has_a_code_of_its_own() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();

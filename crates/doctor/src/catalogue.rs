@@ -40,6 +40,7 @@ pub const CATALOGUE: &[Diagnosis] = &[
     machine::FILES,
     machine::CLOCK,
     machine::STOLEN,
+    machine::BUSY,
     machine::THROTTLED,
     network::DENIED,
     network::VLANS,

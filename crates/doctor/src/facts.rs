@@ -324,6 +324,9 @@ pub struct MachineFacts {
     pub stolen: Option<f64>,
     /// The part of the time in which the processes of this group were held back by its quota.
     pub throttled: Option<f64>,
+    /// How long threads of the controller waited for a processor that others had, as a part of the
+    /// time that was watched; above 1 where several waited.
+    pub waited: Option<f64>,
     /// The governor of the frequency, where all processors have this one.
     pub governor: Option<String>,
     /// The frequency now, as a part of the highest: 0 to 1.

@@ -9,7 +9,7 @@ use std::net::ToSocketAddrs;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::facts::{Answer, Facts, MachineFacts};
+use crate::facts::{Answer, Facts};
 
 /// How long counters are watched.
 const WATCHED: Duration = Duration::from_secs(1);
@@ -35,7 +35,8 @@ pub struct Asked<'a> {
 pub fn gather(asked: &Asked<'_>) -> Facts {
     let start = Instant::now();
     let until = start + BEGUN_WITHIN;
-    let begin = kernel::begin();
+    let port = asked.authority.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
+    let begin = kernel::begin(port.filter(|_| is_here(&asked.authority)));
     let mut facts = Facts::default();
     let ovs = thread::scope(|scope| {
         let ovs = scope.spawn(|| ovs::ovs(until));
@@ -44,7 +45,7 @@ pub fn gather(asked: &Asked<'_>) -> Facts {
         thread::sleep((start + WATCHED).checked_duration_since(Instant::now()).unwrap_or(over));
         ovs.join()
     });
-    facts.machine = machine(&begin, asked, &facts.controller.answer);
+    facts.machine = kernel::machine(&begin);
     match ovs {
         Ok(Ok(found)) => facts.ovs = found,
         Ok(Err(why)) => facts.not_seen.push(why),
@@ -54,12 +55,6 @@ pub fn gather(asked: &Asked<'_>) -> Facts {
         facts.not_seen.push(format!("the controller is not asked: {why}"));
     }
     facts
-}
-
-fn machine(begin: &kernel::Begin, asked: &Asked<'_>, answer: &Answer) -> MachineFacts {
-    let port = asked.authority.rsplit_once(':').and_then(|(_, port)| port.parse().ok());
-    let is_ours = is_here(&asked.authority) && *answer != Answer::NoListener;
-    kernel::machine(begin, port.filter(|_| is_ours))
 }
 
 /// Whether this host is this machine.

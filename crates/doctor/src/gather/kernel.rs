@@ -14,15 +14,21 @@ const LISTENS: &str = "0A";
 /// Processes that are looked at for the sockets that they have open.
 const PROCESSES_MAX: usize = 20_000;
 
+/// Threads of the controller that are looked at.
+const THREADS_MAX: usize = 1024;
+
 /// Bytes of a file of the kernel that are read.
 const FILE_MAX: usize = 16 * 1024 * 1024;
 
 /// What is counted, at the begin of the time that is watched.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct Begin {
+    at: Instant,
+    /// The process of the controller.
+    pid: Option<u32>,
     cpu: Option<CpuTime>,
     throttled_us: Option<u64>,
-    at: Option<Instant>,
+    waited_ns: Option<u64>,
 }
 
 /// The time of all processors together, in ticks.
@@ -32,33 +38,51 @@ struct CpuTime {
     stolen: u64,
 }
 
-/// Counts at the begin.
-pub(super) fn begin() -> Begin {
+/// Counts at the begin. The controller is the process that listens on this port.
+pub(super) fn begin(http_port: Option<u16>) -> Begin {
+    let listeners = http_port.map(|port| (port, listeners()));
+    let pid = listeners.and_then(|(port, listeners)| {
+        let listener = listeners.into_iter().find(|listener| listener.port == port)?;
+        listener.process.map(|(pid, _)| pid)
+    });
     Begin {
+        at: Instant::now(),
+        pid,
         cpu: cpu_time(&file("/proc/stat")),
-        throttled_us: throttled_us(),
-        at: Some(Instant::now()),
+        throttled_us: throttled_us(pid),
+        waited_ns: pid.and_then(waited_ns),
     }
 }
 
-/// What the kernel says now. The controller is the process that listens on this port.
-pub(super) fn machine(begin: &Begin, http_port: Option<u16>) -> MachineFacts {
-    let mut facts = MachineFacts { listeners: listeners(), ..MachineFacts::default() };
-    let of_port = |port: u16| {
-        let listener = facts.listeners.iter().find(|listener| listener.port == port)?;
-        listener.process.as_ref().map(|(pid, _)| *pid)
+/// What the kernel says now.
+pub(super) fn machine(begin: &Begin) -> MachineFacts {
+    let listeners = listeners();
+    let watched_s = begin.at.elapsed().as_secs_f64().max(0.001);
+    let part_of = |before: Option<u64>, now: Option<u64>, per_s: f64| {
+        let (before, now) = before.zip(now)?;
+        Some(now.saturating_sub(before) as f64 / per_s / watched_s)
     };
-    facts.process = http_port.and_then(of_port).map(|pid| process(pid, &facts.listeners));
-    let now = cpu_time(&file("/proc/stat"));
-    facts.stolen = begin.cpu.zip(now).map(|(begin, now)| part(begin, now));
-    if let (Some(before), Some(now), Some(at)) = (begin.throttled_us, throttled_us(), begin.at) {
-        let watched_us = at.elapsed().as_secs_f64() * 1e6;
-        facts.throttled = Some((now.saturating_sub(before) as f64 / watched_us).min(1.0));
-    }
-    (facts.governor, facts.frequency) = frequency(Path::new("/sys/devices/system/cpu"));
+    let (governor, frequency) = frequency(Path::new("/sys/devices/system/cpu"));
     let clock = SystemTime::now().duration_since(UNIX_EPOCH);
-    facts.clock_s = Some(clock.map_or(0.0, |since| since.as_secs_f64()));
-    facts
+    let now = cpu_time(&file("/proc/stat"));
+    MachineFacts {
+        process: begin.pid.map(|pid| process(pid, &listeners)),
+        listeners,
+        stolen: begin.cpu.zip(now).map(|(begin, now)| part(begin, now)),
+        throttled: part_of(begin.throttled_us, throttled_us(begin.pid), 1e6),
+        waited: part_of(begin.waited_ns, begin.pid.and_then(waited_ns), 1e9),
+        governor,
+        frequency,
+        clock_s: Some(clock.map_or(0.0, |since| since.as_secs_f64())),
+    }
+}
+
+/// Nanoseconds for which the threads of a process were ready and waited for a processor.
+fn waited_ns(pid: u32) -> Option<u64> {
+    let threads = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
+    let waited = |account: String| account.split_whitespace().nth(1)?.parse::<u64>().ok();
+    let all = threads.take(THREADS_MAX).flatten();
+    Some(all.filter_map(|thread| waited(file(thread.path().join("schedstat")))).sum())
 }
 
 /// A file of the kernel; empty where it cannot be read.
@@ -84,15 +108,20 @@ fn part(begin: CpuTime, now: CpuTime) -> f64 {
     if all == 0 { 0.0 } else { stolen as f64 / all as f64 }
 }
 
-/// Microseconds for which the processes of this control group were held back by a quota.
-fn throttled_us() -> Option<u64> {
-    let own = file("/proc/self/cgroup");
+/// Microseconds for which the control group of a process, or else of this one, was held back by a
+/// quota.
+fn throttled_us(pid: Option<u32>) -> Option<u64> {
+    let own = match pid {
+        Some(pid) => file(format!("/proc/{pid}/cgroup")),
+        None => file("/proc/self/cgroup"),
+    };
     let folder = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
     let root = Path::new("/sys/fs/cgroup");
-    let stat = [root.join(folder).join("cpu.stat"), root.join("cpu.stat")]
-        .iter()
-        .map(file)
-        .find(|text| !text.is_empty())?;
+    let files = [root.join(folder).join("cpu.stat"), root.join("cpu.stat")];
+    throttled(&files.iter().map(file).find(|text| !text.is_empty())?)
+}
+
+fn throttled(stat: &str) -> Option<u64> {
     stat.lines().find_map(|line| line.strip_prefix("throttled_usec ")?.trim().parse().ok())
 }
 
@@ -197,7 +226,7 @@ mod tests {
     fn a_socket_that_listens_is_found_with_its_process() {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let port = listener.local_addr().unwrap().port();
-        let machine = machine(&begin(), Some(port));
+        let machine = machine(&begin(Some(port)));
         let process = machine.process.unwrap();
         assert_eq!(process.pid, std::process::id());
         assert!(process.ports.contains(&port));
@@ -205,6 +234,34 @@ mod tests {
         let found = machine.listeners.iter().find(|found| found.port == port).unwrap();
         assert_eq!(found.address, "127.0.0.1".parse::<IpAddr>().unwrap());
         assert!(machine.stolen.is_some_and(|part| (0.0..=1.0).contains(&part)));
+    }
+
+    #[test]
+    fn threads_that_wait_for_a_processor_are_counted() {
+        let begin = begin(None);
+        let begin = Begin { pid: Some(std::process::id()), waited_ns: Some(0), ..begin };
+        assert!(waited_ns(std::process::id()).is_some());
+        assert!(machine(&begin).waited.is_some_and(|part| part >= 0.0));
+    }
+
+    #[test]
+    fn a_quota_and_a_frequency_are_read() {
+        assert_eq!(throttled("usage_usec 7\nthrottled_usec 1234\nnr_bursts 0\n"), Some(1234));
+        assert_eq!(throttled("usage_usec 7\n"), None);
+        let name = format!("aldis-doctor-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let cpu = folder.join("cpu0/cpufreq");
+        fs::create_dir_all(&cpu).unwrap();
+        assert_eq!(frequency(&folder), (None, None));
+        for (name, text) in [
+            ("scaling_governor", "powersave\n"),
+            ("scaling_cur_freq", "800000\n"),
+            ("cpuinfo_max_freq", "3200000\n"),
+        ] {
+            fs::write(cpu.join(name), text).unwrap();
+        }
+        assert_eq!(frequency(&folder), (Some("powersave".into()), Some(0.25)));
+        fs::remove_dir_all(&folder).unwrap();
     }
 
     #[test]

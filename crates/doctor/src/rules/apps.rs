@@ -154,7 +154,7 @@ mod tests {
 
     fn app(name: &str, stopped: u64, messages: u64) -> AppFacts {
         let own = [("stopped".to_owned(), stopped), ("messages".to_owned(), messages)].into();
-        let counted = Some(AppCounts { own, ..AppCounts::default() });
+        let counted = Some(AppCounts { own });
         AppFacts { name: name.into(), state: "running".into(), counted, ..AppFacts::default() }
     }
 

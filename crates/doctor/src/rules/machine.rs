@@ -22,6 +22,9 @@ const STOLEN_PART: f64 = 0.10;
 /// The part of the time that a quota may hold processes back.
 const THROTTLED_PART: f64 = 0.10;
 
+/// The part of the time that threads of the controller may wait for a processor.
+const WAITED_PART: f64 = 0.5;
+
 /// A frequency below this part of the highest is low, where the governor keeps it there.
 const FREQUENCY_PART: f64 = 0.6;
 
@@ -55,6 +58,17 @@ pub const STOLEN: Diagnosis = Diagnosis {
     what_to_do: "Move this virtual machine to a host that is less busy, or give it processors of its \
                  own.",
     command: "top -b -n 1 | grep ' st'",
+};
+
+/// Other processes take the processor.
+pub const BUSY: Diagnosis = Diagnosis {
+    id: "processor-busy",
+    severity: Severity::Warning,
+    title: "other processes on this machine take the processor: the controller waits for it",
+    shown_by: "the scheduler's account of the controller's threads, for a second",
+    what_to_do: "Find what else runs; give the controller processors of its own, or a higher \
+                 priority.",
+    command: "top -b -n 1 | head -20",
 };
 
 /// A quota holds the processes back.
@@ -136,6 +150,10 @@ pub fn processors(facts: &Facts) -> Vec<Finding> {
     if let Some(percent) = above(machine.stolen, STOLEN_PART) {
         all.push(STOLEN.found(&[("percent", &percent)], []));
     }
+    if let Some(percent) = above(machine.waited, WAITED_PART) {
+        let words = format!("its threads waited {percent} % of the time, all together");
+        all.push(BUSY.found(&[], [words]));
+    }
     if let Some(percent) = above(machine.throttled, THROTTLED_PART) {
         all.push(THROTTLED.found(&[("percent", &percent)], []));
     }
@@ -185,7 +203,8 @@ mod tests {
         assert!(ids(processors, &facts).is_empty(), "an idle processor is slow at will");
         facts.machine.governor = Some("powersave".into());
         (facts.machine.stolen, facts.machine.throttled) = (Some(0.5), Some(0.25));
-        let all = ["processor-stolen", "processor-throttled", "processor-slow"];
+        facts.machine.waited = Some(1.5);
+        let all = ["processor-stolen", "processor-busy", "processor-throttled", "processor-slow"];
         assert_eq!(ids(processors, &facts), all);
         assert!(processors(&facts)[0].title.contains("50 %"));
     }
