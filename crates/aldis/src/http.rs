@@ -292,15 +292,11 @@ impl Controller for EngineView {
     }
 
     fn findings(&self) -> Vec<KnownFinding> {
-        let settings = self.settings.now();
         #[cfg(feature = "store")]
-        let store = settings.store.as_deref();
+        let store = self.settings.now().store.clone();
         #[cfg(not(feature = "store"))]
-        let store = {
-            let _ = settings;
-            None
-        };
-        known::findings(&self.watchlist, store)
+        let store: Option<std::path::PathBuf> = None;
+        known::findings(&self.watchlist, store.as_deref())
     }
 
     fn guests(&self) -> Vec<GuestStatus> {

@@ -25,6 +25,7 @@ use crate::outlet::OutputLines;
 use crowd::Crowd;
 use full::FullTables;
 pub(crate) use lines::format_of_stderr;
+#[cfg(feature = "http")]
 pub(crate) use watchlist::Watchlist;
 
 /// Events that wait to be logged.
@@ -46,6 +47,7 @@ const MISSING_EVERY: Duration = Duration::from_secs(1);
 pub(crate) struct Reporter {
     sender: Sender<ControllerEvent>,
     dropped: Arc<AtomicU64>,
+    #[cfg(feature = "http")]
     watchlist: Watchlist,
     thread: JoinHandle<()>,
 }
@@ -90,13 +92,15 @@ impl Reporter {
         let (sender, receiver) = bounded(EVENTS_MAX);
         let dropped = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&dropped);
-        let watchlist = Watchlist::default();
-        let watched = watchlist.clone();
+        let watched = watchlist::Watchlist::default();
+        #[cfg(feature = "http")]
+        let watchlist = watched.clone();
         let thread = std::thread::Builder::new().name("log".into());
         let thread = thread.spawn(move || LogState::new(count, watched).run(&receiver));
         Ok(Reporter {
             sender,
             dropped,
+            #[cfg(feature = "http")]
             watchlist,
             thread: thread.map_err(|error| format!("cannot start the log: {error}"))?,
         })
@@ -130,11 +134,11 @@ struct LogState {
     crowd: Crowd,
     notes: Limit,
     news: Limit,
-    watchlist: Watchlist,
+    watchlist: watchlist::Watchlist,
 }
 
 impl LogState {
-    fn new(dropped: Arc<AtomicU64>, watchlist: Watchlist) -> Self {
+    fn new(dropped: Arc<AtomicU64>, watchlist: watchlist::Watchlist) -> Self {
         let limit = Limit::default;
         LogState {
             dropped,

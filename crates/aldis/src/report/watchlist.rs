@@ -30,6 +30,7 @@ type WatchKey = (&'static str, String);
 
 /// What was seen of it.
 #[derive(Clone, Debug)]
+#[cfg_attr(not(any(feature = "http", test)), expect(dead_code, reason = "HTTP shows it"))]
 pub(crate) struct Observed {
     /// What was seen last, in words.
     pub(crate) evidence: String,
@@ -75,6 +76,7 @@ impl Watchlist {
     }
 
     /// What is wrong now.
+    #[cfg(any(feature = "http", test))]
     pub(crate) fn now(&self, now: Instant) -> Vec<(WatchKey, Observed)> {
         let mut all = self.lock();
         all.retain(|_, seen| seen.lasts(now));
