@@ -1,6 +1,6 @@
 # Thin on purpose: what these do is in `cargo xtask`, so that it is code that can be read and tested.
 
-.PHONY: run test e2e fuzz tidy
+.PHONY: run test e2e fuzz package tidy
 
 # Build the controller and start it with its defaults; ARGS adds to them: make run ARGS="--log debug"
 run:
@@ -18,6 +18,10 @@ e2e:
 # The fuzz targets, for a minute or longer: make fuzz ARGS=3600
 fuzz:
 	cargo xtask fuzz $(ARGS)
+
+# The package for Debian and Ubuntu, in target/package.
+package:
+	cargo xtask package
 
 tidy:
 	cargo xtask tidy

@@ -13,5 +13,6 @@ mod knobs;
 mod lab;
 mod plans;
 mod run;
+mod service;
 mod store;
 mod tls;

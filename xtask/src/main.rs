@@ -7,6 +7,7 @@
 mod client;
 mod e2e;
 mod fuzz;
+mod package;
 mod peers;
 mod ryu;
 mod suites;
@@ -26,6 +27,7 @@ cargo xtask COMMAND
   ryu [WORD…]       Ryu's samples, unchanged, and the package that runs them
   client [WORD…]    the client of Python: makes it, and tries it with the controller
   web [WORD…]       the web interface in a browser, or the scenarios that a word names
+  package           the package for Debian and Ubuntu, in target/package
   fuzz [SECONDS]    the fuzz targets, for a minute or as long as you say
 ";
 
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         "ryu" => peers::provide() && ryu::run(&root, &rest).is_good(),
         "client" => client::run(&root, &rest).is_good(),
         "web" => web::run(&root, &rest).is_good(),
+        "package" => package::build(&root),
         "fuzz" => peers::provide() && fuzz::run(&root, &rest).is_good(),
         _ => {
             eprint!("{USAGE}");

@@ -31,6 +31,8 @@ const PEERS: &[CheckedPeer] = &[
     CheckedPeer { proof: "tcpdump", package: "tcpdump" },
     CheckedPeer { proof: "tshark", package: "tshark" },
     CheckedPeer { proof: "c++", package: "g++" },
+    CheckedPeer { proof: "strip", package: "binutils" },
+    CheckedPeer { proof: "systemd-analyze", package: "systemd" },
 ];
 
 /// Controllers of other projects, which `aldis lab run` measures where they are and leaves out with

@@ -3,7 +3,7 @@
 //! A suite that fails does not stop the ones after it: the reader of the log of a run wants all of
 //! what is wrong.
 
-use crate::{client, e2e, fuzz, peers, ryu, tidy, web};
+use crate::{client, e2e, fuzz, package, peers, ryu, tidy, web};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -56,6 +56,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "e2e", says: "Open vSwitch and Mininet", run: |root| e2e::run(root, &[]) },
     Suite { name: "ryu", says: "applications of Ryu", run: |root| ryu::run(root, &[]) },
     Suite { name: "client", says: "the client of Python", run: |root| client::run(root, &[]) },
+    Suite { name: "package", says: "the package of Debian", run: package::run },
     Suite { name: "web", says: "a browser", run: |root| web::run(root, &[]) },
     Suite { name: "fuzz", says: "each fuzz target for a minute", run: |root| fuzz::run(root, &[]) },
 ];

@@ -41,6 +41,7 @@ mod report;
 mod room;
 mod running;
 mod secure;
+mod service_manager;
 mod settings;
 mod signals;
 pub mod tls;

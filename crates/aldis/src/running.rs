@@ -27,6 +27,7 @@ use crate::outlet::{Outlets, OutputLines};
 use crate::persisted::Persisted;
 use crate::report::{self, Reporter};
 use crate::secure::TlsHandles;
+use crate::service_manager::ServiceManager;
 use crate::settings::Settings;
 use crate::signals::{ProcessSignal, Signals};
 use crate::{counters, weights};
@@ -194,7 +195,10 @@ impl Running {
 
     /// Does as it is told by signals until that is to stop, and stops.
     pub(crate) fn until_stopped(mut self, signals: &Signals) {
-        let why = self.obey(signals);
+        let mut manager = ServiceManager::of_environment();
+        manager.ready();
+        let why = self.obey(signals, &mut manager);
+        manager.stops();
         self.tell(&format!("aldis: stopping on {why}; flows stay on the switches\n"));
         // Taken while the switches are still there.
         let snapshot = self.engine.snapshot();
@@ -224,13 +228,18 @@ impl Running {
     }
 
     /// Does as it is told; why it is to stop.
-    fn obey(&mut self, signals: &Signals) -> &'static str {
+    fn obey(&mut self, signals: &Signals, manager: &mut ServiceManager) -> &'static str {
         let mut memory = GiveBack::default();
         loop {
+            manager.look(&self.engine);
             let next = self.looks.next();
-            match signals.next(Some(next)) {
+            match signals.next(Some(manager.next().map_or(next, |look| look.min(next)))) {
                 Some(ProcessSignal::Stop(why)) => return why,
-                Some(ProcessSignal::Reread) => self.reread(),
+                Some(ProcessSignal::Reread) => {
+                    manager.rereads();
+                    self.reread();
+                    manager.ready();
+                }
                 Some(ProcessSignal::Count) => self.count(),
                 None if self.looks.give_back <= Instant::now() => {
                     memory.look();
