@@ -156,7 +156,8 @@ fn an_application_that_swallows_requests_is_found() {
     let answer = api.ask("POST", "/api/v1/apps", &kind, &package);
     assert_eq!(answer.status, 200, "{answer:?}");
     let mut emulate = Command::new(env!("CARGO_BIN_EXE_aldis"));
-    emulate.args(["emulate", &controller.address, "--topology", "single,2", "--load", "20"]);
+    // Hosts ask for each other once a second as long as nothing answers: enough of them.
+    emulate.args(["emulate", &controller.address, "--topology", "single,8", "--load", "200"]);
     emulate.args(["--for", "60"]).stdin(Stdio::null());
     let _load = Ended(emulate.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap());
     let found = finds(&api, "app-swallows-requests");

@@ -195,7 +195,7 @@ fn a_plan_that_makes_no_sense_is_refused_with_its_line() {
         ("workers = [1, 2]", "switches = [10001]", "a.toml:14: ", "10001 switches"),
         ("workers = [1, 2]", "rates = [\"half\"]", "a.toml:17: rates", "\"half\" is no rate"),
         ("workers = [1, 2]", "spread = [\"flat\"]", "a.toml:17: spread", "is no spread"),
-        ("workers = [1, 2]", "ibt = [5]", "a.toml:14: ", "10"),
+        ("workers = [1, 2]", "ibt = [0]", "a.toml:14: ", "1 request"),
         ("workers = [1, 2]", "ibt = [50]\nbdu-us = [9]", "a.toml:14: ", "one of them"),
         ("workers = [1, 2]", "prt = [400]", "a.toml:14: ", "design fair-rounds: a pending"),
         ("workers = [1, 2]", "outstanding = 0", "a.toml:14: ", "outstanding: accepted"),
