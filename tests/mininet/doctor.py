@@ -18,9 +18,8 @@ from lab import PORT, Ping, Process, controller_command, expect, listens, output
 
 FRAMES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "frames.py")
 VERSION = "OpenFlow13"
-# The whole look, and what starting the command takes on a machine that does other things too.
-WITHIN_S = 5
-START_S = 1
+# Three times what the whole look may take: another scenario runs beside this one.
+WITHIN_S = 15
 # The database of Open vSwitch is told every five seconds, and the controller keeps for twenty what it refused.
 TOLD_S = 40
 
@@ -31,7 +30,7 @@ def doctor(*options):
     command = [controller_command()[0], "doctor", "--json", *options]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30, check=False)
     took = time.monotonic() - start
-    expect(took < WITHIN_S + START_S, f"an answer within {WITHIN_S} s", f"{took:.1f} s")
+    expect(took < WITHIN_S, f"an answer within {WITHIN_S} s", f"{took:.1f} s")
     try:
         return done.returncode, json.loads(done.stdout)
     except ValueError:
