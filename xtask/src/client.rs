@@ -22,7 +22,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> SuiteTally {
         return SuiteTally::one(false);
     }
     let mut command = Command::new(python);
-    command.args(["-m", "unittest", "discover", "--verbose", "--start-directory"]);
+    command.args(["-u", "-c", UNITTEST, "discover", "--verbose", "--start-directory"]);
     command.arg("sdk/client/tests").current_dir(root);
     command.args(words.iter().flat_map(|word| ["-k", word]));
     command.env("PYTHONDONTWRITEBYTECODE", "1").env("ALDIS", root.join("target/debug/aldis"));
@@ -33,6 +33,9 @@ pub(crate) fn run(root: &Path, words: &[String]) -> SuiteTally {
     });
     if good || tally.failed > 0 { tally } else { tally.plus(SuiteTally::one(false)) }
 }
+
+/// `python -m unittest`, which says how tests went on standard error otherwise.
+const UNITTEST: &str = "import sys, unittest; sys.stderr = sys.stdout; unittest.main(module=None)";
 
 /// What `unittest` says of a test: its name, and behind dots how it went.
 fn one_test(line: &str) -> Option<SuiteTally> {

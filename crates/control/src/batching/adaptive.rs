@@ -229,7 +229,7 @@ impl Batching for Adaptive {
 
     /// A batch that is neither full, nor late, nor the last of what was pending (a fence closed it)
     /// says nothing about batch sizes, and changes nothing. One that is full and the last counts as
-    /// both, in the order of figure 4: "when no pending bytes [are] left in any socket buffer", the
+    /// both, in the order of figure 4: "when no pending bytes left in any socket buffer", the
     /// threshold is ten less.
     #[inline]
     fn ran(&mut self, batch: Ran) {

@@ -91,9 +91,9 @@ fn flowed(block: &str) -> String {
     lines.join("\n")
 }
 
-/// Whether a discussion keeps the rules: at most [`WORDS_MAX`] words, each expression one that can
-/// be read, and outside of `{{…}}` and of code no digit, but behind `figure`, `table`, `section`,
-/// `scenario` or `phase`, no `%`, and no fraction in letters, such as `half` or `twice`.
+/// Whether a discussion keeps the rules: at most 150 words, each expression one that can be read,
+/// and outside of `{{…}}` and of code no digit, but behind `figure`, `table`, `section`, `scenario`
+/// or `phase`, no `%`, and no fraction in letters, such as `half` or `twice`.
 ///
 /// # Errors
 /// `line N: …`: what breaks which rule.
