@@ -83,7 +83,7 @@ struct Size {
 impl Size {
     const EMPTY: Size = Size { each: [0.0; PAIRS], batches: 0, late: 0 };
 
-    /// Takes a batch into account; those above [`PAIRS`] in the place of the last.
+    /// Takes a batch into account. Sizes take turns, so that none has more than [`PAIRS`].
     #[inline]
     fn count(&mut self, each: f32, late: bool) {
         let place = self.batches.min(PAIRS - 1);
@@ -147,7 +147,7 @@ impl Gains {
 }
 
 impl Adaptive {
-    /// Starts at 10.
+    /// Starts at a threshold of 10 requests, below which it never goes.
     pub fn new(bdu: Bdu) -> Adaptive {
         Adaptive {
             bdu,
