@@ -276,10 +276,12 @@ impl App for Topology {
                 if due.flows {
                     listen(switch, out);
                 }
-                if due.round_trip && has_links(ctx.world, switch) {
-                    let xid = out.xid();
-                    switch_ports.with(|state| state.ask(now, xid));
-                    out.send_message(switch, xid, Message::BarrierRequest);
+                if due.round_trip {
+                    let asked = has_links(ctx.world, switch).then(|| out.xid());
+                    switch_ports.with(|state| state.ask(now, asked));
+                    if let Some(xid) = asked {
+                        out.send_message(switch, xid, Message::BarrierRequest);
+                    }
                 }
             }
             Event::Reply { xid, .. } => {

@@ -48,6 +48,10 @@ const PATIENCE: u32 = 24;
 /// a worker, and a thousand switches at moments of chance woke them a hundred times a second.
 const MOMENTS: Duration = Duration::from_millis(100);
 
+/// The same for the probes of quiet ports, which are most of an idle network's: what they find may
+/// come half a second later.
+const QUIET_MOMENTS: Duration = Duration::from_millis(500);
+
 /// A quiet port is probed once in so many intervals. A cable that is plugged in brings the port
 /// down and up, and then it is probed fast; the slow probes find what no port notices, for example
 /// a link through a media converter.
@@ -536,16 +540,15 @@ impl Discovery {
             return now + self.config.fast();
         }
         // A port whose time is another than that of its switch falls in with the others once.
-        let (round, interval) = match port.is_quiet() {
-            true => (&mut switch.quiet_round, self.config.interval * QUIET_ROUNDS),
-            false => (&mut switch.round, self.config.interval),
+        let (round, interval, moments) = match port.is_quiet() {
+            true => (&mut switch.quiet_round, self.config.interval * QUIET_ROUNDS, QUIET_MOMENTS),
+            false => (&mut switch.round, self.config.interval, MOMENTS),
         };
-        let (soon, late) = (now + interval * 2 / 5, now + interval * 6 / 5 + MOMENTS);
+        let (soon, late) = (now + interval * 2 / 5, now + interval * 6 / 5 + moments);
         if *round < soon || *round > late {
             // Four to six fifths, by a byte of the nonce.
             let delay = interval * (4 * 255 + 2 * u32::from(random)) / (5 * 255);
-            let moment = MOMENTS.as_nanos() as u64;
-            *round = Time((now + delay).0.next_multiple_of(moment));
+            *round = (now + delay).rounded_up(moments);
         }
         *round
     }

@@ -186,9 +186,9 @@ impl PortsState {
         before != Some(is)
     }
 
-    /// It is asked, with this transaction id.
-    pub(super) fn ask(&mut self, now: Time, xid: u32) {
-        (self.request, self.ask_at) = (Some((xid, now)), now + ROUND_TRIP_EVERY);
+    /// It is asked, with this transaction id; with none, it is not asked this time.
+    pub(super) fn ask(&mut self, now: Time, xid: Option<u32>) {
+        (self.request, self.ask_at) = (xid.map(|xid| (xid, now)), now + ROUND_TRIP_EVERY);
     }
 
     /// A reply with this transaction id came: how long it took, if it is the one that was asked

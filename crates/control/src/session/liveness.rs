@@ -6,6 +6,10 @@ use core::time::Duration;
 use crate::limits::PROBE_LOOKS;
 use crate::time::Time;
 
+/// Switches are asked at multiples of this: each question wakes a worker, and so does each reply;
+/// those of a thousand idle switches come together, four times a second.
+const MOMENTS: Duration = Duration::from_millis(250);
+
 /// When the switch was heard, and whether it was asked since.
 #[derive(Debug)]
 pub(super) struct Liveness {
@@ -52,7 +56,7 @@ impl Liveness {
     /// When something is to be done next.
     pub(super) fn deadline(&self, every: Duration, within: Duration) -> Time {
         match self.asked {
-            None => self.heard + every,
+            None => (self.heard + every).rounded_up(MOMENTS),
             Some(asked) => asked + within,
         }
     }
