@@ -15,6 +15,8 @@ const KNOBS: Record<string, string> = {
   batching: 'When a batch is large enough: at each read, at a fixed number of requests, or as the load asks for.',
   'bdu-us': 'The longest that one batch may take, in microseconds (BDU).',
   'core-binding': 'Whether each worker stays on a core of its own.',
+  'hysteresis-pct':
+    'How much the busiest worker has to get rid of before a dynamic partition moves any switch, in percent of what it has.',
   ibt: 'How many requests a worker gathers before it runs a batch (IBT).',
   'io-threads': 'Threads that read where the design has a shared queue.',
   'max-read-bytes': 'The most bytes that one read takes.',
