@@ -15,7 +15,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::ptr;
 use std::sync::Mutex;
 
-use rustix::mm::{Advice, madvise};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap_anonymous, munmap};
 
 /// The size of a large page in bytes, on x86-64 and on most others.
 const PAGE: usize = 2 * 1024 * 1024;
@@ -108,33 +108,68 @@ impl Free {
 
 const _: () = assert!(PIECE.is_multiple_of(64) && PIECES > 0);
 
-/// The layout of `layout` in whole large pages, if it is large enough to fill one.
-fn in_pages(layout: Layout) -> Option<Layout> {
-    let size = layout.size().checked_next_multiple_of(PAGE)?;
-    (layout.size() >= PAGE).then(|| Layout::from_size_align(size, PAGE.max(layout.align())).ok())?
+/// The bytes of the whole large pages for memory of this layout, if it is large enough to fill one.
+fn in_pages(layout: Layout) -> Option<usize> {
+    let is_large = layout.size() >= PAGE && layout.align() <= PAGE;
+    is_large.then(|| layout.size().checked_next_multiple_of(PAGE))?
 }
 
-// SAFETY: memory comes from the system's allocator and goes back to it with the layout it was asked
-// for: which one that is follows from the caller's layout alone. What `in_pages` adds is never less
-// than the caller asked for.
+/// Whole large pages from the kernel, of zeros: none is resident before it is written to. `size` is
+/// a multiple of a large page, and so is the address. Null where the kernel has no memory.
+fn map(size: usize) -> *mut u8 {
+    let Some(room) = size.checked_add(PAGE) else { return ptr::null_mut() };
+    let (access, flags) = (ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE);
+    // SAFETY: a new mapping where the kernel has room touches no memory that is in use.
+    let Ok(whole) = (unsafe { mmap_anonymous(ptr::null_mut(), room, access, flags) }) else {
+        return ptr::null_mut();
+    };
+    let whole = whole.cast::<u8>();
+    let before = whole.align_offset(PAGE);
+    let behind = PAGE - before;
+    // SAFETY: what lies before and behind the aligned pages is ours, has whole small pages, and is
+    // used by nothing. The advice changes nothing of what memory holds; where the kernel does not
+    // take it, pages are small: slower, and nothing else.
+    unsafe {
+        let memory = whole.add(before);
+        if before > 0 {
+            let _ = munmap(whole.cast(), before);
+        }
+        let _ = munmap(memory.add(size).cast(), behind);
+        let _ = madvise(memory.cast(), size, Advice::LinuxHugepage);
+        memory
+    }
+}
+
+// SAFETY: memory comes from the pool, from the kernel in whole large pages, or from the system's
+// allocator, and goes back to where it came from: which of them that is follows from the caller's
+// layout alone. What `in_pages` adds is never less than the caller asked for.
 unsafe impl GlobalAlloc for Pages {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if is_piece(layout) {
             return POOL.take();
         }
-        let Some(pages) = in_pages(layout) else {
+        match in_pages(layout) {
+            Some(size) => map(size),
             // SAFETY: the caller's promise is passed on.
-            return unsafe { System.alloc(layout) };
-        };
-        // SAFETY: as large as the caller's, and so not empty.
-        let memory = unsafe { System.alloc(pages) };
-        if !memory.is_null() {
-            // SAFETY: the range is ours, whole pages of it, and the advice changes nothing of what
-            // it holds. Where the kernel does not take it, pages are small: slower, and nothing
-            // else.
-            let _ = unsafe { madvise(memory.cast(), pages.size(), Advice::LinuxHugepage) };
+            None => unsafe { System.alloc(layout) },
         }
-        memory
+    }
+
+    /// Pages of the kernel are zeros: a large table that is not used yet is not resident either.
+    unsafe fn alloc_zeroed(&self, layout: Layout) -> *mut u8 {
+        if is_piece(layout) {
+            let piece = POOL.take();
+            if !piece.is_null() {
+                // SAFETY: a piece is at least as long as its layouts are.
+                unsafe { piece.write_bytes(0, layout.size()) };
+            }
+            return piece;
+        }
+        match in_pages(layout) {
+            Some(size) => map(size),
+            // SAFETY: the caller's promise is passed on.
+            None => unsafe { System.alloc_zeroed(layout) },
+        }
     }
 
     unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
@@ -143,9 +178,13 @@ unsafe impl GlobalAlloc for Pages {
             // any more.
             return unsafe { POOL.give_back(memory) };
         }
-        // SAFETY: `memory` came from `alloc` with this layout, and so from the system with the
-        // layout chosen there.
-        unsafe { System.dealloc(memory, in_pages(layout).unwrap_or(layout)) }
+        match in_pages(layout) {
+            // SAFETY: memory of this layout is a mapping of so many bytes, and the caller has no
+            // use for it any more.
+            Some(size) => drop(unsafe { munmap(memory.cast(), size) }),
+            // SAFETY: `memory` came from the system's allocator with this layout.
+            None => unsafe { System.dealloc(memory, layout) },
+        }
     }
 }
 
@@ -157,8 +196,30 @@ mod tests {
     fn only_whole_pages_are_large() {
         let layout = |size, align| Layout::from_size_align(size, align).unwrap();
         assert_eq!(in_pages(layout(PAGE - 1, 64)), None);
-        assert_eq!(in_pages(layout(PAGE, 64)), Some(layout(PAGE, PAGE)));
-        assert_eq!(in_pages(layout(PAGE + 1, 1)), Some(layout(2 * PAGE, PAGE)));
+        assert_eq!(in_pages(layout(PAGE, 64)), Some(PAGE));
+        assert_eq!(in_pages(layout(PAGE + 1, 1)), Some(2 * PAGE));
+    }
+
+    #[test]
+    fn a_large_table_of_zeros_is_resident_where_it_was_written_to() {
+        fn resident() -> usize {
+            let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+            pages.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * rustix::param::page_size()
+        }
+        let before = resident();
+        let mut table = vec![0u8; 100 * PAGE];
+        table[7 * PAGE] = 1;
+        assert!(resident() - before < 50 * PAGE, "all of it is resident");
+        assert_eq!(table.iter().map(|&byte| usize::from(byte)).sum::<usize>(), 1);
+    }
+
+    #[test]
+    fn a_piece_that_was_used_is_zeros_where_zeros_are_asked_for() {
+        for _ in 0..3 {
+            let mut piece = vec![0u8; PIECE];
+            assert!(piece.iter().all(|&byte| byte == 0));
+            piece.fill(7);
+        }
     }
 
     #[test]
