@@ -119,6 +119,8 @@ impl KnownServers {
 impl Part for KnownServers {
     type Report = (Time, DhcpServer);
     const NAME: &'static str = "dhcp-servers";
+    /// A server that finds no room is told of with its next answer.
+    const REPORTS_MAX: usize = 1024;
 }
 
 struct KnownServersPublisher;

@@ -37,6 +37,10 @@ pub trait Part: Sized + Send + Sync + 'static {
     /// The name by which it is shown.
     const NAME: &'static str;
 
+    /// Reports that may wait for its publisher: fewer where few come, for room is taken at the
+    /// start.
+    const REPORTS_MAX: usize = crate::limits::REPORTS_MAX;
+
     /// What names it in [`crate::App::READS`] and [`Publisher::READS`].
     const ID: PartId =
         PartId { name: Self::NAME, of: TypeId::of::<Self>(), counts: counts_of::<Self> };

@@ -84,7 +84,7 @@ impl Handle {
     /// Reports to the publisher of a part of the World, as an application does.
     ///
     /// # Errors
-    /// The report: no publisher has the part, or [`aldis_control::limits::REPORTS_MAX`] wait
+    /// The report: no publisher has the part, or [`aldis_control::Part::REPORTS_MAX`] wait
     /// already. The caller reports it again.
     pub fn report<P: Part>(&self, report: P::Report) -> Result<(), P::Report> {
         let reported = self.queues.push::<P>(report);

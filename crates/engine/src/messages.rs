@@ -39,8 +39,9 @@ pub(crate) enum WorkerMessage<S> {
     Forget(Arc<Conn<S>>),
     /// A connection moves here from another home. Its claim comes with it.
     Take(Arc<Conn<S>>),
-    /// A reply to a request of an application on this worker.
-    Heard(Arc<Conn<S>>, Event),
+    /// A reply to a request of an application on this worker. Boxed: the inbox has room for 16,384
+    /// of the longest message.
+    Heard(Arc<Conn<S>>, Box<Event>),
     /// A second passed at a switch of this home. It is a message where the switch was locked.
     Second(Arc<Conn<S>>),
     /// A new World is published, and no worker reads an older one any more.

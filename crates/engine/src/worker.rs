@@ -439,7 +439,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         for Forward { worker, conn, event } in std::mem::take(&mut self.forwards) {
             // A switch may make up the index of a worker that does not exist.
             if worker < workers {
-                self.post(worker, WorkerMessage::Heard(conn, event));
+                self.post(worker, WorkerMessage::Heard(conn, Box::new(event)));
             }
         }
     }

@@ -39,6 +39,8 @@ impl<T: DesiredItem> Part for Desired<T> {
     /// The whole next version.
     type Report = Arc<[T]>;
     const NAME: &'static str = T::PART;
+    /// Each is a whole list, by a person or a script.
+    const REPORTS_MAX: usize = 256;
 }
 
 /// Publishes [`Desired`].

@@ -168,7 +168,7 @@ impl Commands {
     /// Tells the publisher of a part what is new.
     ///
     /// # Errors
-    /// The report: the part has no publisher, or [`crate::limits::REPORTS_MAX`] reports wait
+    /// The report: the part has no publisher, or [`crate::Part::REPORTS_MAX`] reports wait
     /// already. The application reports it again later, if it has to.
     pub fn report<P: Part>(&mut self, report: P::Report) -> Result<(), P::Report> {
         self.reported = true;

@@ -9,14 +9,14 @@ use core::sync::atomic::{AtomicU64, Ordering};
 use crossbeam_queue::ArrayQueue;
 
 use super::{Part, PartId, View, World};
-use crate::limits::{REPORTS_MAX, REPORTS_PER_ROUND};
+use crate::limits::REPORTS_PER_ROUND;
 
 /// Reports on their way to the publisher of one part.
 pub(super) struct Queue<P: Part>(ArrayQueue<P::Report>);
 
 impl<P: Part> Queue<P> {
     pub(super) fn new() -> Self {
-        Queue(ArrayQueue::new(REPORTS_MAX))
+        Queue(ArrayQueue::new(P::REPORTS_MAX))
     }
 
     pub(super) fn is_empty(&self) -> bool {
@@ -45,7 +45,7 @@ impl Queues {
     /// Hands a report over.
     ///
     /// # Errors
-    /// The report: the part has no publisher, or [`REPORTS_MAX`] wait already, which is counted.
+    /// The report: the part has no publisher, or [`Part::REPORTS_MAX`] wait already, which is counted.
     pub fn push<P: Part>(&self, report: P::Report) -> Result<(), P::Report> {
         let queue = self.queues.iter().find(|(id, _)| *id == P::ID);
         match queue.and_then(|(_, queue)| queue.downcast_ref::<Queue<P>>()) {

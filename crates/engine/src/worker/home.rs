@@ -88,7 +88,9 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
                 WorkerMessage::Forget(conn) => self.forget(&conn),
                 WorkerMessage::Take(conn) => self.take_over(&conn),
                 WorkerMessage::Heard(conn, event) => {
-                    self.tell_later(&conn, event, WorkerMessage::Heard)
+                    self.tell_later(&conn, *event, |conn, event| {
+                        WorkerMessage::Heard(conn, Box::new(event))
+                    });
                 }
                 WorkerMessage::Second(conn) => {
                     self.tell_later(&conn, Event::Second, |conn, _| WorkerMessage::Second(conn));
