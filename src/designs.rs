@@ -25,6 +25,7 @@ pub(crate) fn run(Args {}: Args) -> Result<ExitCode, String> {
             match design.write {
                 Write::Batched => "batched",
                 Write::Immediate => "immediate",
+                Write::PerLoop => "per-loop",
             },
             on_off(design.core_binding),
             on_off(design.request_binding),

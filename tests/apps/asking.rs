@@ -25,11 +25,17 @@ pub(crate) fn packet_in(xid: u32) -> Vec<u8> {
     bytes
 }
 
-/// A switch of this number, once it finished its handshake.
+/// A switch of this number that speaks 1.0, once it finished its handshake.
 pub(crate) fn join(engine: &Engine, number: u32) -> Peer {
+    join_speaking(engine, number, Version::V10)
+}
+
+/// The same with a version.
+pub(crate) fn join_speaking(engine: &Engine, number: u32, version: Version) -> Peer {
     let mut peer = Peer::connect(engine.listening()[0], PATIENCE).unwrap();
-    peer.send(&hello(Version::V10)).unwrap();
+    peer.send(&hello(version)).unwrap();
     // OFPT_BARRIER_REQUEST: the last message of the handshake.
-    peer.play(PeerPart { version: Version::V10, number, ports: 4 }, 18).unwrap();
+    let barrier_request = if version == Version::V10 { 18 } else { 20 };
+    peer.play(PeerPart { version, number, ports: 4 }, barrier_request).unwrap();
     peer
 }

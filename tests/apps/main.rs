@@ -3,7 +3,9 @@
 
 mod asking;
 mod failing;
+mod joining;
 mod lifecycle;
 mod loops;
 mod network;
 mod shed;
+mod unsolicited;

@@ -22,7 +22,7 @@ pub(crate) const READS: [Read; 7] = [
     Read::SharedQueue { io_threads: 2, per_switch: true },
 ];
 
-const WRITES: [Write; 2] = [Write::Batched, Write::Immediate];
+const WRITES: [Write; 3] = [Write::Batched, Write::Immediate, Write::PerLoop];
 
 /// Combinations that are played at the same time, where a scenario mostly waits.
 const AT_ONCE: usize = 4;
@@ -70,13 +70,13 @@ fn design(read: Read, write: Write, batching: Batching) -> Design {
         // The tests of this file share the cores.
         core_binding: false,
         request_binding: !queues,
-        output_batching: write == Write::Batched,
+        output_batching: write != Write::Immediate,
         prt: one_reader.then_some(400),
         ..Design::default()
     }
 }
 
-/// All of a read design: both writes, every batching, one worker and three; and three workers that
+/// All of a read design: all writes, every batching, one worker and three; and three workers that
 /// share what they read, and do not bring answers together.
 pub(crate) fn of(read: Read) -> Vec<Combination> {
     let mut all = Vec::new();
@@ -92,14 +92,14 @@ pub(crate) fn of(read: Read) -> Vec<Combination> {
     all
 }
 
-/// Every read design with every batching, one of the two writes and of the two numbers of workers
-/// each. What is left out is the other write and the other number; each of them does meet every
-/// read design and every batching.
+/// Every read design with every batching, one of the writes and of the two numbers of workers each.
+/// What is left out is the other writes and the other number; each of them does meet every read
+/// design, and some of the batchings.
 pub(crate) fn covering() -> Vec<Combination> {
     let mut covering = Vec::new();
     for (row, read) in READS.into_iter().enumerate() {
         for (column, batching) in batchings().into_iter().enumerate() {
-            let design = design(read, WRITES[(row + column) % 2], batching);
+            let design = design(read, WRITES[(row + column) % WRITES.len()], batching);
             covering.push(Combination { design, workers: [3, 1][(row + column / 2) % 2] });
         }
     }

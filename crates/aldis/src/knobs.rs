@@ -254,6 +254,7 @@ enum BatchingText {
 enum WriteText {
     Batched,
     Immediate,
+    PerLoop,
 }
 
 impl From<WriteText> for Write {
@@ -261,6 +262,7 @@ impl From<WriteText> for Write {
         match name {
             WriteText::Batched => Write::Batched,
             WriteText::Immediate => Write::Immediate,
+            WriteText::PerLoop => Write::PerLoop,
         }
     }
 }
@@ -412,7 +414,7 @@ mod tests {
             ("ibt=-1", "below 0"),
             ("prt=0", "1 or more"),
             ("prt=few", "or \"none\""),
-            ("write=later", "`batched` or `immediate`"),
+            ("write=later", "`batched`, `immediate` or `per-loop`"),
             ("bud-us=1", "`bdu-us`"),
         ] {
             let why = text.parse::<Setting>().unwrap_err();

@@ -8,6 +8,7 @@
 //! when what was lost on the way is sent again or what it holds is packed closer. So a little that
 //! is taken is no sign of life, unless more follows.
 
+use alloc::boxed::Box;
 use alloc::vec::Vec;
 use core::time::Duration;
 
@@ -34,6 +35,19 @@ pub struct Outbox {
     progress: Time,
     // Whether the socket took the beginning of a message whose end found no room.
     cut_off: bool,
+    // What the write design puts off; absent in those that put nothing off.
+    put_off: Option<Box<PutOff>>,
+}
+
+/// What a write design puts off until the next I/O loop of a worker (Beacon's algorithm 2).
+#[derive(Clone, Default, Debug)]
+pub struct PutOff {
+    /// Messages that are written in the next loop, whole.
+    pub bytes: Vec<u8>,
+    /// Whether something was written in this loop.
+    pub written: bool,
+    /// Whether a worker looks after it in its next loop.
+    pub listed: bool,
 }
 
 impl Outbox {
@@ -41,7 +55,8 @@ impl Outbox {
     pub fn new(max: usize) -> Self {
         let (doubted, taken) = (Time::START, READ_FOR_CERTAIN);
         let (progress, cut_off) = (Time::START, false);
-        Outbox { max, bytes: Vec::new(), head: 0, doubted, taken, progress, cut_off }
+        let put_off = None;
+        Outbox { max, bytes: Vec::new(), head: 0, doubted, taken, progress, cut_off, put_off }
     }
 
     /// Whether nothing waits.
@@ -60,6 +75,17 @@ impl Outbox {
     #[inline]
     pub fn is_cut_off(&self) -> bool {
         self.cut_off
+    }
+
+    /// What the write design puts off. It is no part of what waits.
+    pub fn put_off(&mut self) -> &mut PutOff {
+        self.put_off.get_or_insert_default()
+    }
+
+    /// Whether the write design puts anything off now.
+    #[inline]
+    pub fn has_put_off(&self) -> bool {
+        self.put_off.as_ref().is_some_and(|put_off| !put_off.bytes.is_empty())
     }
 
     /// What waits, in the order in which it must be sent.

@@ -7,6 +7,7 @@
 //! is reported to the World, goes by the [`Commands`].
 
 mod commands;
+mod holds;
 
 use alloc::vec;
 use alloc::vec::Vec;
@@ -15,6 +16,7 @@ use core::mem;
 use crate::world::Part;
 use commands::CommandsMark;
 pub use commands::{Commands, Piece, Xids, taker};
+pub use holds::Holds;
 
 /// Room that an [`Output`] begins with, in bytes: the replies to 64 KB of requests, twice over.
 const ROOM_START: usize = 256 * 1024;
@@ -59,6 +61,7 @@ pub struct Output {
     // Where messages are encoded that no template makes: encoders append to vectors.
     scratch: Vec<u8>,
     commands: Commands,
+    holds: Holds,
 }
 
 /// Of a worker without a World.
@@ -79,6 +82,7 @@ impl Output {
             run: 0,
             taken: 0,
             scratch: vec![],
+            holds: Holds::default(),
         }
     }
 
@@ -105,6 +109,27 @@ impl Output {
     /// A transaction id whose reply comes back here: [`Commands::xid`].
     pub fn xid(&mut self) -> u32 {
         self.commands.xid()
+    }
+
+    /// Holds the switch back that joins ([`crate::Event::Joining`]): the applications are not told
+    /// that it is up, it has no PACKET_INs for them and cannot be found by its datapath id, until
+    /// each that holds it has released it ([`Output::release_switch`]), or
+    /// [`crate::session::Config::joining_within`] has passed. Replies to transaction ids of
+    /// [`Output::xid`], and errors about them, come meanwhile. At any other event this does
+    /// nothing, and so it does where the application was started after the switch joined.
+    pub fn hold_switch(&mut self) {
+        self.holds.hold();
+    }
+
+    /// The application does not hold the switch of this event back any more: to be called at a
+    /// reply or an error of that switch.
+    pub fn release_switch(&mut self) {
+        self.holds.release();
+    }
+
+    /// Which applications hold a switch back, and which do not any more.
+    pub fn holds(&mut self) -> &mut Holds {
+        &mut self.holds
     }
 
     /// Everything that follows goes to the switch of `run`.

@@ -12,6 +12,7 @@ mod line_up;
 
 use alloc::boxed::Box;
 use alloc::format;
+use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
@@ -177,6 +178,7 @@ impl Seat {
             return Next::Continue;
         };
         let (mark, slots) = (out.mark(), SlotsAt { index, generation: *generation, late });
+        out.holds().begin();
         let next = call(guarded, || {
             let next = app.event(slots, what, out);
             tell_own(&**app, counted);
@@ -186,6 +188,7 @@ impl Seat {
             out.rewind(mark);
             return Next::Continue;
         };
+        out.holds().end(index, *what.event == Event::Joining);
         counted.saw(what.event.kind(), 1, out.written().saturating_sub(mark.written()));
         next
     }
@@ -331,7 +334,37 @@ impl Pipeline {
                 }
             }
         }
+        // It is served already.
+        out.holds().take_holders();
         self.tell_failures(out.commands());
+    }
+
+    /// A switch that applications held back is gone, and was not up: tells those that saw it join.
+    pub fn gone_while_held(&mut self, now: Time, world: &World, switch: &Switch, out: &mut Output) {
+        let Pipeline { seats, line_up, failures, guard, .. } = self;
+        let saw = &line_up.orders[EventKind::Joining as usize];
+        for &index in &line_up.orders[EventKind::Down as usize] {
+            if !saw.contains(&index) || !switch.has_slot(index, seats[index].generation) {
+                continue;
+            }
+            let what = EventAt { now, world, switch, event: &Event::Down };
+            if seats[index].tell((*guard, failures, index), what, out) == Next::Stop {
+                break;
+            }
+        }
+        self.tell_failures(out.commands());
+    }
+
+    /// Whether every application that runs made its slot on the switch when that joined.
+    pub fn has_slots_on(&self, switch: &Switch) -> bool {
+        let mut running = self.seats.iter().enumerate().filter(|(_, seat)| seat.app.is_some());
+        running.all(|(index, seat)| switch.has_slot(index, seat.generation))
+    }
+
+    /// The names of the applications in these places, separated by commas.
+    pub fn names(&self, places: &[usize]) -> String {
+        let places = places.iter().filter_map(|&index| self.line_up.places().get(index)?.as_ref());
+        places.map(|place| place.app.name).collect::<Vec<_>>().join(", ")
     }
 
     /// When [`Pipeline::tick`] has something to do.

@@ -7,9 +7,14 @@
 //! ```text
 //!         HELLO          FEATURES_REPLY           admit(Main)       PORT_DESC, BARRIER_REPLY
 //!   Hello ──────▶ Features ────────────▶ Admission ─────────▶ Setup ────────────────────────▶ Up
-//!                           Identified       │                                         SwitchInfo
-//!                                            └ admit(Auxiliary) ────────────────────▶ Auxiliary
+//!                           Identified       │                                     SwitchInfo │ ▲
+//!                                            └ admit(Auxiliary) ──▶ Auxiliary         hold() ▼ │
+//!                                                                              Held ───────────┘
+//!                                                                                    serve()
 //! ```
+//!
+//! *Held* is an up session whose switch is not served yet: applications that saw it join hold it
+//! back. Replies reach them; its PACKET_INs and port changes wait.
 //!
 //! The whole way from the left to the right is under one deadline; the time in *Admission* does not
 //! count. The PACKET_INs of a session that is up never come here ([`Session::alive`] is all they
@@ -21,6 +26,7 @@ mod fault;
 #[cfg(any(test, fuzzing))]
 pub mod fuzz;
 mod handshake;
+mod held;
 mod liveness;
 pub mod negotiate;
 mod requests;
@@ -42,6 +48,7 @@ use crate::time::Time;
 use codec::{ErrorMessage, Incoming};
 use fault::Faults;
 use handshake::PendingSwitch;
+use held::HeldSession;
 use liveness::{Liveness, Probe, Silence};
 use requests::{Pending, Requests};
 
@@ -79,6 +86,10 @@ pub struct Config {
     /// channel alone for some, and with what is on its way, and what its kernel still takes, a
     /// switch that never reads is gone within ten.
     pub stuck_within: Duration,
+    /// How long applications may hold a switch back while it joins
+    /// ([`crate::Output::hold_switch`]), all of them together; 0.1 s and more. Ten seconds: as long
+    /// as the handshake before it.
+    pub joining_within: Duration,
     /// Whether flows that are on the switch when it connects are deleted. They are not: traffic
     /// goes on over a restart of the controller.
     pub delete_flows: bool,
@@ -94,6 +105,7 @@ impl Default for Config {
             probe_within: Duration::from_secs(1),
             reply_within: Duration::from_secs(10),
             stuck_within: Duration::from_secs(6),
+            joining_within: Duration::from_secs(10),
             delete_flows: false,
         }
     }
@@ -112,6 +124,7 @@ pub struct Session {
     probe: Option<Probe>,
     faults: Faults,
     counts: Counts,
+    delivers_unsolicited: bool,
 }
 
 #[derive(Debug)]
@@ -124,6 +137,8 @@ enum Phase {
     Admission(Box<PendingSwitch>),
     /// The switch has not said that it is ready.
     Setup(Box<PendingSwitch>),
+    /// A main connection that applications hold back.
+    Held(Box<HeldSession>),
     /// A main connection.
     Up,
     /// An auxiliary connection, up too.
@@ -160,6 +175,7 @@ impl Session {
             probe: None,
             faults: Faults::new(now),
             counts: Counts::default(),
+            delivers_unsolicited: false,
             config,
         }
     }
@@ -192,8 +208,11 @@ impl Session {
         out: &mut Vec<u8>,
     ) -> Result<Step, Close> {
         let xid = raw.header.xid;
-        if self.is_up() && heard.is_for_applications(xid) {
+        if self.answers_applications(&heard) && heard.is_for_applications(xid) {
             return Ok(self.for_applications(raw));
+        }
+        if self.delivers_unsolicited && self.is_up() && heard.may_be_unsolicited() {
+            return Ok(self.unsolicited(raw));
         }
         match heard {
             Incoming::Error(error_message) => return self.refused(raw, error_message, out),
@@ -226,6 +245,15 @@ impl Session {
             Some((xid, message)) => Step::Event(Event::Reply { xid, message: Box::new(message) }),
             None => Step::Nothing,
         }
+    }
+
+    /// A message that answers nothing that was asked, in neutral words.
+    fn unsolicited(&self, raw: Raw<'_>) -> Step {
+        let decoded = self.version.and_then(|version| Message::decode(version, raw.bytes).ok());
+        decoded.map_or(Step::Nothing, |(xid, message)| {
+            let message = Box::new(message.meaning());
+            Step::Event(Event::Unsolicited { xid, message })
+        })
     }
 
     /// The peer did something wrong: it is told, unless what it sent was an error itself, and it is
@@ -334,11 +362,15 @@ impl Session {
             self.requests.end(xid);
             return Ok(Step::Reply { xid, answer: Answer::TooLate });
         }
+        if self.held_deadline() <= now {
+            return Ok(self.serve(now, true));
+        }
         self.listen_to_silence(now, out)
     }
 
     fn listen_to_silence(&mut self, now: Time, out: &mut Vec<u8>) -> Result<Step, Close> {
-        let (Some(version), true) = (self.version, self.is_up()) else { return Ok(Step::Nothing) };
+        let is_ready = self.is_up() || self.is_held();
+        let (Some(version), true) = (self.version, is_ready) else { return Ok(Step::Nothing) };
         match self.liveness.tick(now, self.config.echo_every, self.config.echo_within) {
             Silence::Short => {}
             Silence::Ask => codec::echo_request(version, self.requests.xid(), out),
@@ -351,11 +383,12 @@ impl Session {
     /// later; a caller that keeps an earlier one calls once too often, and no more.
     pub fn deadline(&self) -> Time {
         let probe = self.probe.map_or(Time::NEVER, |probe| probe.due);
-        let silence = match self.is_up() {
+        let silence = match self.is_up() || self.is_held() {
             true => self.liveness.deadline(self.config.echo_every, self.config.echo_within),
             false => Time::NEVER,
         };
-        probe.min(self.handshake_deadline()).min(self.requests.deadline()).min(silence)
+        let handshake = self.handshake_deadline().min(self.held_deadline());
+        probe.min(handshake).min(self.requests.deadline()).min(silence)
     }
 
     /// Another connection claims this one's datapath id: the switch is asked for an echo. Either
@@ -373,6 +406,14 @@ impl Session {
     #[inline]
     pub fn wants_a_look(&self, now: Time) -> bool {
         self.probe.is_some_and(|probe| probe.due <= now)
+    }
+
+    /// Whether messages that answer nothing of ours are given out, as [`Event::Unsolicited`]. They
+    /// are not, unless this is said: replies among them are counted as unawaited, and experimenter
+    /// messages passed over.
+    #[inline]
+    pub fn deliver_unsolicited(&mut self, wanted: bool) {
+        self.delivers_unsolicited = wanted;
     }
 
     /// So many bytes were read from the socket; none where it was empty.

@@ -15,6 +15,7 @@
 //! | `state` | claimant | claimant | the claim protects it; its lock never waits |
 //! | `home` | claimant, on a move | all | it changes only with nothing in flight |
 //! | `joined`, `dpid` | claimant, once | all | set before another worker can find it |
+//! | `held` | claimant, once; any worker: release | all | one last release, which sends a signal |
 //! | `ports`, `shed` | claimant | handle | a lock each, rarely taken |
 //! | `greeted` | any worker | any worker | applications are told of a switch once |
 //! | `emptied` | claimant: set; first worker: taken | first worker | any recent value |
@@ -41,6 +42,7 @@ use crate::messages::Signal;
 pub(crate) mod claim;
 pub(crate) mod emptied;
 pub(crate) mod flood;
+pub(crate) mod held;
 pub(crate) mod in_flight;
 pub(crate) mod open;
 pub(crate) mod outgoing;
@@ -51,6 +53,7 @@ pub(crate) mod timer;
 use claim::{Claim, Events};
 use emptied::Emptied;
 use flood::FloodWatch;
+use held::HeldSwitch;
 use in_flight::InFlight;
 use open::OpenCommands;
 use outgoing::Outgoing;
@@ -75,6 +78,8 @@ pub(crate) struct Conn<S> {
     pub(crate) open_commands: OpenCommands,
     /// The switch as the applications know it, once they may get its requests.
     joined: OnceLock<Joined>,
+    /// The switch that applications hold back, or did, until it `joined`.
+    held: OnceLock<Box<HeldSwitch>>,
     /// The switch that it says it is, in either role.
     dpid: OnceLock<DatapathId>,
     weight: AtomicU32,
@@ -167,6 +172,7 @@ impl<S> Conn<S> {
             outgoing,
             open_commands: OpenCommands::default(),
             joined: OnceLock::new(),
+            held: OnceLock::new(),
             dpid: OnceLock::new(),
             weight: AtomicU32::new(Weight::ONE.number()),
             stats: SwitchStats::default(),
@@ -200,9 +206,27 @@ impl<S> Conn<S> {
         self.joined.get().map(|joined| &joined.member.switch)
     }
 
+    /// The switch, also where applications hold it back and it did not join yet.
+    pub(crate) fn known_switch(&self) -> Option<&Arc<Switch>> {
+        self.switch().or_else(|| self.held().map(|held| &held.member.switch))
+    }
+
     /// The switch lock, where an application is exclusive.
     pub(crate) fn switch_lock(&self) -> Option<&Arc<SwitchLock>> {
-        self.joined.get().and_then(|joined| joined.member.lock.as_ref())
+        match self.joined.get() {
+            Some(joined) => joined.member.lock.as_ref(),
+            None => self.held().and_then(|held| held.member.lock.as_ref()),
+        }
+    }
+
+    /// Applications hold the switch back. Once.
+    pub(crate) fn hold(&self, member: Member, holders: Vec<usize>) {
+        let _ = self.held.set(Box::new(HeldSwitch::new(member, holders)));
+    }
+
+    /// The switch that applications hold back, where it did not join yet.
+    pub(crate) fn held(&self) -> Option<&HeldSwitch> {
+        self.held.get().filter(|_| self.joined.get().is_none()).map(|held| &**held)
     }
 
     /// The switch, where this is its main connection.
@@ -377,6 +401,16 @@ impl State {
             }
         }
         len
+    }
+
+    /// Requests that came before the switch was served are handled before what came after them.
+    pub(crate) fn catch_up(&mut self) {
+        let mut early = mem::take(&mut self.early);
+        if !early.is_empty() {
+            early.append(&mut self.carry);
+            self.carry = early;
+            self.whole = true;
+        }
     }
 
     /// Keeps what was read and not handled.

@@ -76,6 +76,9 @@ pub enum Write {
     Batched,
     /// Each by itself (`write/immediate.rs`).
     Immediate,
+    /// The first of a worker's I/O loop by itself, the others of it together in the next
+    /// (`write/per_loop.rs`).
+    PerLoop,
 }
 
 /// A workload distribution: independent knobs under one name.

@@ -129,6 +129,11 @@ pub const READ_MORE: usize = 16 * 1024;
 /// use, so that idle switches stay small.
 pub const CARRY_KEPT: usize = 2 * 1024;
 
+/// Bytes that one switch may have put off until a worker's next loop, where the write design puts
+/// any off; more is written at once. A read of 64 KB holds some 800 requests, whose answers take
+/// as much.
+pub const PUT_OFF_MAX: usize = 256 * 1024;
+
 /// Bytes of PACKET_INs that are kept while the handshake goes on. A switch that carries traffic
 /// when it connects asks before the last reply of the handshake is out; more than this it has to
 /// ask again.

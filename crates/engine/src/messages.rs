@@ -75,6 +75,8 @@ pub(crate) enum Signal {
     AdmitMain,
     /// The main connection is known: continue as an auxiliary one.
     AdmitAuxiliary(Member),
+    /// No application holds the switch back any more: serve it.
+    Released,
     /// The switch lock is free: try again.
     SwitchUnlocked,
     /// The connection is refused.

@@ -89,11 +89,13 @@ pub(crate) struct WorkerParts<N: Net> {
 }
 
 /// One worker.
-pub(crate) struct Worker<N: Net, R, W> {
+pub(crate) struct Worker<N: Net, R, W: Write> {
     index: usize,
     net: N,
     read: R,
     write: PhantomData<W>,
+    /// What it keeps for its write design.
+    kept: W::Kept<N::Socket>,
     shared: Arc<Shared<N>>,
     registry: Arc<Registry>,
     event_sink: Arc<dyn EventSink>,
@@ -220,6 +222,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             net: parts.net,
             read,
             write: PhantomData,
+            kept: W::Kept::default(),
             shared: parts.shared,
             registry: parts.registry,
             event_sink: parts.event_sink,
@@ -382,6 +385,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             self.release(conn, state, 1);
             return;
         }
+        W::finish(&mut self.net, conn, self.now);
         self.close(conn, why);
         self.send();
         self.net.close(&conn.socket);
@@ -402,6 +406,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         let conns: Vec<_> = self.conns.iter().map(Arc::clone).collect();
         for conn in conns.iter().filter(|conn| !conn.is_gone()) {
             // Nothing more can be done for one that fails now.
+            W::finish(&mut self.net, conn, self.now);
             let _ = drain(&mut self.net, conn, self.now);
             self.close(conn, Close::Stopping);
         }

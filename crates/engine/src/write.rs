@@ -1,9 +1,11 @@
 //! When replies are sent (Beacon §5.3).
 //!
 //! 1. [`batched`]: at most once a visit, all replies together;
-//! 2. [`immediate`]: each message by itself.
+//! 2. [`immediate`]: each message by itself;
+//! 3. [`per_loop`]: the first message of an I/O loop by itself, the others in the next loop.
 
 use std::io;
+use std::sync::Arc;
 
 use aldis_control::Time;
 use aldis_control::outbox::Outbox;
@@ -12,12 +14,17 @@ use aldis_control::stats::SwitchHistograms;
 
 use crate::conn::Conn;
 use crate::net::{Net, lost};
+use per_loop::put_off_or_write;
 
 pub(crate) mod batched;
 pub(crate) mod immediate;
+pub(crate) mod per_loop;
 
 /// A write design: the only code that writes to sockets.
 pub(crate) trait Write: 'static {
+    /// What one worker keeps for it.
+    type Kept<S>: Default;
+
     /// These are replies for the switch: they are written, or wait behind what waits already. They
     /// are those of the batch that `ran`, where that is given: what it took is counted for the
     /// switch.
@@ -25,12 +32,36 @@ pub(crate) trait Write: 'static {
     /// # Errors
     /// The connection is lost, or more waits than may.
     fn flush<N: Net>(
-        net: &mut N,
-        conn: &Conn<N::Socket>,
+        sender: Sender<'_, N, Self::Kept<N::Socket>>,
+        conn: &Arc<Conn<N::Socket>>,
         now: Time,
         fresh: &[u8],
         ran: Option<&mut BatchTimes>,
     ) -> Result<(), Close>;
+
+    /// An I/O loop of the worker begins: before it polls. Connections that are lost are added to
+    /// `lost`. Returns whether it may wait in its poll.
+    #[inline]
+    fn begin_loop<N: Net>(
+        sender: Sender<'_, N, Self::Kept<N::Socket>>,
+        now: Time,
+        lost: &mut Vec<(Arc<Conn<N::Socket>>, Close)>,
+    ) -> bool {
+        let _ = (sender, now, lost);
+        true
+    }
+
+    /// A connection ends: what was put off is written, if it can be.
+    fn finish<N: Net>(net: &mut N, conn: &Conn<N::Socket>, now: Time) {
+        let _ = (net, conn, now);
+    }
+}
+
+/// What a worker sends by: its sockets, and what it keeps for the write design.
+#[derive(Debug)]
+pub(crate) struct Sender<'w, N, K> {
+    pub(crate) net: &'w mut N,
+    pub(crate) kept: &'w mut K,
 }
 
 /// What is known of a batch when its answers are written.
@@ -63,7 +94,11 @@ pub(crate) fn drain<N: Net>(net: &mut N, conn: &Conn<N::Socket>, now: Time) -> R
         let written = write_some(net, &conn.socket, outbox.waiting())?;
         outbox.taken(now, written);
         conn.stats.bytes_waiting.set(outbox.waiting().len() as u64);
-        write_or_keep(net, conn, outbox, now, left)
+        // What is put off goes before what was left.
+        match outbox.has_put_off() {
+            true => put_off_or_write(net, conn, outbox, now, left),
+            false => write_or_keep(net, conn, outbox, now, left),
+        }
     })
 }
 
@@ -123,6 +158,13 @@ mod tests {
     struct Narrow {
         takes: usize,
         taken: Vec<u8>,
+        writes: usize,
+    }
+
+    fn conn() -> Arc<Conn<()>> {
+        let session = Session::new(Arc::new(Config::default()), Time::START, 0, &mut vec![]);
+        let outgoing = Outgoing::new(1000, Duration::from_secs(10));
+        Arc::new(Conn::new((ConnId(1), 0), (), ([127, 0, 0, 1], 1).into(), 0, session, outgoing))
     }
 
     #[derive(Clone, Debug)]
@@ -163,6 +205,7 @@ mod tests {
         fn write(&mut self, (): &(), bytes: &[u8]) -> io::Result<usize> {
             let count = bytes.len().min(self.takes);
             self.taken.extend_from_slice(&bytes[..count]);
+            self.writes += 1;
             Ok(count)
         }
     }
@@ -171,15 +214,12 @@ mod tests {
     /// room for it.
     #[test]
     fn what_is_cut_off_is_followed_by_nothing() {
-        let session = Session::new(Arc::new(Config::default()), Time::START, 0, &mut vec![]);
-        let within = Duration::from_secs(10);
-        let peer = ([127, 0, 0, 1], 1).into();
-        let outgoing = Outgoing::new(1000, within);
-        let conn = Conn::new((ConnId(1), 0), (), peer, 0, session, outgoing);
-        let mut net = Narrow { takes: 100, taken: vec![] };
+        let conn = conn();
+        let mut net = Narrow { takes: 100, taken: vec![], writes: 0 };
         let long = vec![1; 100 + 1000 + crate::limits::FAR_MAX + 1];
         let mut flush = |bytes: &[u8]| {
-            let flushed = batched::Batched::flush(&mut net, &conn, Time::START, bytes, None);
+            let sender = Sender { net: &mut net, kept: &mut () };
+            let flushed = batched::Batched::flush(sender, &conn, Time::START, bytes, None);
             let drained = drain(&mut net, &conn, Time::START);
             assert!(flushed.is_err() || drained.is_ok());
             flushed
@@ -187,5 +227,95 @@ mod tests {
         assert_eq!(flush(&long), Err(Close::NotReading));
         assert_eq!(flush(&[2; 8]), Err(Close::NotReading));
         assert_eq!(net.taken, [1; 100]);
+    }
+
+    /// Messages of 8 bytes, which end with these.
+    fn messages(ends: &[u8]) -> Vec<u8> {
+        ends.iter().flat_map(|end| [1, 2, 0, 8, 0, 0, 0, *end]).collect()
+    }
+
+    /// A worker that writes once per loop.
+    struct Loops {
+        net: Narrow,
+        kept: per_loop::Listed<()>,
+        conn: Arc<Conn<()>>,
+    }
+
+    impl Loops {
+        fn new(takes: usize) -> Loops {
+            let net = Narrow { takes, taken: vec![], writes: 0 };
+            Loops { net, kept: Default::default(), conn: conn() }
+        }
+
+        fn say(&mut self, ends: &[u8]) -> Result<(), Close> {
+            let Loops { net, kept, conn } = self;
+            let bytes = messages(ends);
+            per_loop::PerLoop::flush(Sender { net, kept }, conn, Time::START, &bytes, None)
+        }
+
+        /// Whether the worker may wait.
+        fn begins(&mut self) -> bool {
+            let (mut lost, Loops { net, kept, .. }) = (vec![], self);
+            let may_wait =
+                per_loop::PerLoop::begin_loop(Sender { net, kept }, Time::START, &mut lost);
+            assert!(lost.is_empty());
+            may_wait
+        }
+
+        #[track_caller]
+        fn has_sent(&self, ends: &[u8], writes: usize) {
+            assert_eq!((&self.net.taken, self.net.writes), (&messages(ends), writes));
+        }
+    }
+
+    #[test]
+    fn the_first_message_of_a_loop_is_written_at_once_and_the_others_in_the_next() {
+        let mut loops = Loops::new(1000);
+        assert_eq!(loops.say(&[1, 2, 3]), Ok(()));
+        loops.has_sent(&[1], 1);
+        assert_eq!(loops.say(&[4]), Ok(()));
+        loops.has_sent(&[1], 1);
+        // What was put off is this loop's write: what comes now is put off too.
+        assert!(!loops.begins());
+        loops.has_sent(&[1, 2, 3, 4], 2);
+        assert_eq!(loops.say(&[5]), Ok(()));
+        loops.has_sent(&[1, 2, 3, 4], 2);
+        assert!(!loops.begins());
+        loops.has_sent(&[1, 2, 3, 4, 5], 3);
+        // A loop without a message: the next one is written at once, and the worker may wait.
+        assert!(loops.begins());
+        assert_eq!(loops.say(&[6]), Ok(()));
+        loops.has_sent(&[1, 2, 3, 4, 5, 6], 4);
+        assert!(loops.begins());
+    }
+
+    #[test]
+    fn what_is_put_off_waits_behind_what_the_socket_did_not_take() {
+        let mut loops = Loops::new(3);
+        assert_eq!(loops.say(&[1, 2]), Ok(()));
+        assert!(loops.conn.outgoing.is_stuck());
+        loops.begins();
+        assert_eq!(loops.say(&[3]), Ok(()));
+        loops.net.takes = 1000;
+        assert_eq!(drain(&mut loops.net, &loops.conn, Time::START), Ok(()));
+        loops.begins();
+        assert_eq!(loops.net.taken, messages(&[1, 2, 3]));
+    }
+
+    #[test]
+    fn a_connection_that_ends_is_sent_what_was_put_off() {
+        let mut loops = Loops::new(1000);
+        assert_eq!(loops.say(&[1, 2]), Ok(()));
+        per_loop::PerLoop::finish(&mut loops.net, &loops.conn, Time::START);
+        loops.has_sent(&[1, 2], 2);
+        assert!(loops.begins());
+    }
+
+    #[test]
+    fn no_more_is_put_off_than_its_bound() {
+        let mut loops = Loops::new(usize::MAX);
+        let many = vec![7; crate::limits::PUT_OFF_MAX / 8 + 2];
+        assert_eq!(loops.say(&many), Ok(()));
+        loops.has_sent(&many, 2);
     }
 }

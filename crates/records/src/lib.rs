@@ -61,6 +61,8 @@ pub mod kind {
     pub const REPLY: u16 = 9;
     /// A second passed at a switch.
     pub const SECOND: u16 = 10;
+    /// A switch sent a message that answers nothing; the body is the message.
+    pub const UNSOLICITED: u16 = 11;
 }
 
 /// A batch of events that is being written. The room is reused.
@@ -176,6 +178,9 @@ impl Events {
                 self.text(kind::ERROR, at, &text, xid);
             }
             Event::Reply { message, .. } => return self.message(kind::REPLY, at, message, xid),
+            Event::Unsolicited { message, .. } => {
+                return self.message(kind::UNSOLICITED, at, message, xid);
+            }
         }
         true
     }

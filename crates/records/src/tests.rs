@@ -179,6 +179,7 @@ fn the_sdk_reads_every_other_event() {
         Event::FlowRemoved(Box::new(removed)),
         reply,
         Event::Second,
+        Event::Unsolicited { xid: 8, message: Box::new(Message::BarrierReply) },
     ];
     events.begin(Time(0));
     for event in &all {
@@ -202,8 +203,14 @@ fn the_sdk_reads_every_other_event() {
     let GuestEvent::FlowRemoved(body) = &read[4] else { panic!("{:?}", read[4]) };
     let (xid, message) = Message::decode(Version::V13, body).unwrap();
     assert!(xid == 8 && matches!(message, Message::FlowRemoved(flow) if flow.cookie == 5));
-    let GuestEvent::Reply(8, body) = &read[5] else { panic!("{:?}", read[5]) };
-    assert_eq!(Message::decode(Version::V13, body), Ok((8, Message::BarrierReply)));
+    let (GuestEvent::Reply(8, reply), GuestEvent::Unsolicited(8, unsolicited)) =
+        (&read[5], &read[7])
+    else {
+        panic!("{read:?}")
+    };
+    for body in [reply, unsolicited] {
+        assert_eq!(Message::decode(Version::V13, body), Ok((8, Message::BarrierReply)));
+    }
 }
 
 #[test]

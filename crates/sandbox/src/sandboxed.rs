@@ -140,6 +140,7 @@ impl Sandboxed {
         let xid = match event {
             Event::Reply { xid, .. } => self.applier.xids.theirs(*xid),
             Event::Error(error) => Some(self.applier.xids.theirs(error.xid).unwrap_or(error.xid)),
+            Event::Unsolicited { xid, .. } => Some(*xid),
             _ => Some(0),
         };
         let (true, Some(xid)) = (is_wanted, xid) else { return Next::Continue };
@@ -261,6 +262,7 @@ impl App for Sandboxed {
         EventKind::FlowRemoved,
         EventKind::Error,
         EventKind::Reply,
+        EventKind::Unsolicited,
         EventKind::Second,
         EventKind::Timer,
     ];

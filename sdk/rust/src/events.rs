@@ -88,6 +88,9 @@ pub enum Event<'b> {
     Error(u32, &'b str),
     /// It replied to the message with this transaction id: the reply.
     Reply(u32, &'b [u8]),
+    /// It sent a message that answers nothing, with this transaction id: an experimenter message,
+    /// or a reply that was not asked for.
+    Unsolicited(u32, &'b [u8]),
     /// A second passed there.
     Second,
 }
@@ -205,6 +208,7 @@ impl<'b> EventRecord<'b> {
             8 => Event::Error(self.xid, std::str::from_utf8(self.body).ok()?),
             9 => Event::Reply(self.xid, self.body),
             10 => Event::Second,
+            11 => Event::Unsolicited(self.xid, self.body),
             _ => return None,
         })
     }

@@ -31,7 +31,9 @@ impl App for Reader {
         self.0 += match event {
             Event::Joining(switch) | Event::Up(switch) => switch.ports().map(read).sum(),
             Event::PortChange(_, port) => read(port.clone()),
-            Event::FlowRemoved(bytes) | Event::Reply(_, bytes) => bytes.len(),
+            Event::FlowRemoved(bytes) | Event::Reply(_, bytes) | Event::Unsolicited(_, bytes) => {
+                bytes.len()
+            }
             Event::Error(_, text) => text.len(),
             Event::Down | Event::Second => 0,
         };

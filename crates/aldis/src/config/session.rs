@@ -18,6 +18,7 @@ pub(super) struct SessionTable {
     echo_every_s: Seconds,
     echo_within_s: Seconds,
     stuck_within_s: Seconds,
+    joining_within_s: Seconds,
     /// MiB that are kept on account of each switch; 16, or fewer where there is little memory, when
     /// absent.
     switch_mib_max: Option<Within<1, 4096>>,
@@ -32,6 +33,7 @@ impl Default for SessionTable {
             echo_every_s: Seconds(session.echo_every),
             echo_within_s: Seconds(session.echo_within),
             stuck_within_s: Seconds(session.stuck_within),
+            joining_within_s: Seconds(session.joining_within),
             switch_mib_max: None,
         }
     }
@@ -45,6 +47,7 @@ impl SessionTable {
             echo_every: self.echo_every_s.0,
             echo_within: self.echo_within_s.0,
             stuck_within: self.stuck_within_s.0,
+            joining_within: self.joining_within_s.0,
             delete_flows: self.delete_flows,
             ..session::Config::default()
         }

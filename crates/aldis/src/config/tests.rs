@@ -52,6 +52,7 @@ fn every_key_is_read() {
         echo-every-s = 7
         echo-within-s = 9
         stuck-within-s = 11
+        joining-within-s = 12
         switch-mib-max = 5
         [learning-switch]
         idle-timeout-s = 30

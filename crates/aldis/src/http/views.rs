@@ -175,6 +175,7 @@ pub(super) fn design(config: &Config) -> Design {
     let write = match design.write {
         Write::Batched => "batched",
         Write::Immediate => "immediate",
+        Write::PerLoop => "per-loop",
     };
     say("write", write.into());
     match design.batching {

@@ -36,6 +36,17 @@ pub enum Event {
         /// The reply.
         message: Box<msg::Message>,
     },
+    /// It sent a message that answers none of the controller's: an experimenter message; or a reply
+    /// about statistics, queues, its role, its configuration or which messages it sends
+    /// (asynchronous configuration) to a transaction id that was not taken. For example, some
+    /// switches send counters every few seconds, and a role reply when another controller takes
+    /// over. Each comes as it was sent: of statistics in parts, part by part.
+    Unsolicited {
+        /// The transaction id, as the switch chose it.
+        xid: u32,
+        /// The message.
+        message: Box<msg::Message>,
+    },
     /// A second passed. Comes about once a second for each connected switch.
     Second,
 }
@@ -51,6 +62,7 @@ impl Event {
             Event::FlowRemoved(_) => EventKind::FlowRemoved,
             Event::Error(_) => EventKind::Error,
             Event::Reply { .. } => EventKind::Reply,
+            Event::Unsolicited { .. } => EventKind::Unsolicited,
             Event::Second => EventKind::Second,
         }
     }

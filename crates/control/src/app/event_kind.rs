@@ -26,6 +26,9 @@ pub enum EventKind {
     Error,
     /// A switch replied to a message with a transaction id of [`crate::output::Commands::xid`].
     Reply,
+    /// A switch sent a message that answers none of the controller's: an experimenter message, or a
+    /// reply that was not asked for.
+    Unsolicited,
     /// A second passed at a switch.
     Second,
     /// The application's own timer ([`crate::App::timer`]).
@@ -37,7 +40,7 @@ pub enum EventKind {
 
 impl EventKind {
     /// All of them.
-    pub const ALL: [EventKind; 12] = [
+    pub const ALL: [EventKind; 13] = [
         EventKind::Joining,
         EventKind::Up,
         EventKind::Down,
@@ -47,6 +50,7 @@ impl EventKind {
         EventKind::FlowRemoved,
         EventKind::Error,
         EventKind::Reply,
+        EventKind::Unsolicited,
         EventKind::Second,
         EventKind::Timer,
         EventKind::Publication,
@@ -64,6 +68,7 @@ impl EventKind {
             EventKind::FlowRemoved => "flow-removed",
             EventKind::Error => "error",
             EventKind::Reply => "reply",
+            EventKind::Unsolicited => "unsolicited",
             EventKind::Second => "second",
             EventKind::Timer => "timer",
             EventKind::Publication => "publication",

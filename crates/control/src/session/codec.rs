@@ -58,6 +58,12 @@ impl Incoming {
             _ => false,
         }
     }
+
+    /// Whether it answers nothing, where the session is up and it is not for the applications by
+    /// its transaction id: then the session awaits nothing of this sort any more.
+    pub(super) fn may_be_unsolicited(&self) -> bool {
+        matches!(self, Incoming::OtherReply | Incoming::OtherNotice | Incoming::Ports { .. })
+    }
 }
 
 /// What a FEATURES_REPLY says.

@@ -212,14 +212,18 @@ impl Session {
     /// Keeps what is said of a port until the handshake is done, if it is known yet which switch
     /// the port belongs to.
     pub(super) fn add_port_change(&mut self, change: PortChange) -> Result<(), Close> {
-        let (Phase::Admission(pending) | Phase::Setup(pending)) = &mut self.phase else {
-            self.counts.early += 1;
-            return Ok(());
+        let changes = match &mut self.phase {
+            Phase::Admission(pending) | Phase::Setup(pending) => &mut pending.changes,
+            Phase::Held(held) => &mut held.changes,
+            _ => {
+                self.counts.early += 1;
+                return Ok(());
+            }
         };
-        if pending.changes.len() == PORTS_MAX {
+        if changes.len() == PORTS_MAX {
             return Err(Close::TooManyPorts);
         }
-        pending.changes.push(change);
+        changes.push(change);
         Ok(())
     }
 
@@ -230,7 +234,9 @@ impl Session {
             Phase::Features => "its features",
             Phase::Admission(_) => "the decision which connection keeps its datapath id",
             Phase::Setup(_) if self.requests.awaits(Pending::Ports) => "its port description",
-            Phase::Setup(_) | Phase::Up | Phase::Auxiliary => "its reply to a barrier",
+            Phase::Setup(_) | Phase::Held(_) | Phase::Up | Phase::Auxiliary => {
+                "its reply to a barrier"
+            }
         }
     }
 
@@ -241,7 +247,7 @@ impl Session {
             Phase::Admission(pending) => {
                 pending.since + self.config.probe_within + self.config.handshake_within
             }
-            Phase::Up | Phase::Auxiliary => Time::NEVER,
+            Phase::Held(_) | Phase::Up | Phase::Auxiliary => Time::NEVER,
         }
     }
 }

@@ -6,6 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
 
+use aldis_wire::msg::PortChange;
 use aldis_wire::{DatapathId, Header, Malformed, Raw, Reason, Version};
 
 use super::codec::{self, ErrorMessage, Incoming};
@@ -32,6 +33,14 @@ pub enum Step {
     /// The handshake is done: the switch can be programmed. Comes once, and never on an auxiliary
     /// connection.
     Up(SwitchInfo),
+    /// The switch was held back ([`super::Session::hold`]), and is served from now on.
+    Served {
+        /// What happened to its ports meanwhile, in order.
+        changes: Vec<PortChange>,
+        /// Whether the time for it passed ([`super::Config::joining_within`]), and applications
+        /// still hold it back.
+        late: bool,
+    },
     /// An auxiliary connection is ready: its PACKET_INs are those of the main connection's switch.
     AuxiliaryUp {
         /// The name it shares with its main connection.
@@ -251,6 +260,8 @@ pub enum Close {
     NotReading,
     /// The main connection of this auxiliary one is gone.
     MainGone,
+    /// Applications were started while others held the switch back: they did not see it join.
+    JoinedBefore,
     /// The controller stops.
     Stopping,
 }
@@ -316,6 +327,9 @@ impl fmt::Display for Close {
             Close::MainGone => {
                 f.write_str("the main connection is gone, and this auxiliary one with it")
             }
+            Close::JoinedBefore => f.write_str(
+                "applications were started while others held the switch back; the switch may try again",
+            ),
             Close::Stopping => f.write_str("the controller stops"),
         }
     }

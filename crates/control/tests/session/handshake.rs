@@ -2,8 +2,9 @@
 
 use std::time::Duration;
 
+use aldis_control::app::Event;
 use aldis_control::session::{Admission, Close, Config, Refusal, Step, Versions};
-use aldis_wire::msg::PortNo;
+use aldis_wire::msg::{Experimenter, Message, PortNo};
 use aldis_wire::{DatapathId, Version, v10, v13};
 
 use crate::dialogue::{DPID, Dialogue, WORKER};
@@ -244,6 +245,35 @@ fn features_with_another_transaction_id_are_taken() {
     assert_eq!(switch.session.counts().unawaited, 1);
     switch.is_admitted(Admission::Main);
     switch.finishes_setup().leads_to(up(Version::V10, &[1, 2]));
+}
+
+#[test]
+fn messages_that_answer_nothing_are_given_out_only_where_that_is_wanted() {
+    for version in Version::ALL {
+        let mut switch = Dialogue::up(version);
+        let message = Message::Experimenter(Experimenter {
+            experimenter: 0x2320,
+            exp_type: 1,
+            body: vec![9; 12],
+        });
+        let mut bytes = Vec::new();
+        message.encode(version, 5, &mut bytes).unwrap();
+        switch.says_bytes("an experimenter message", &bytes).leads_to(Step::Nothing);
+        switch.session.deliver_unsolicited(true);
+        let expected = Event::Unsolicited { xid: 5, message: Box::new(message) };
+        switch.says_bytes("the same", &bytes).leads_to(Step::Event(expected));
+        // An echo reply and a barrier reply say nothing that an application could use.
+        for kind in [3, if version == Version::V10 { 19 } else { 21 }] {
+            switch.says_raw(version.wire(), kind, 0xdead, &[]).leads_to(Step::Nothing);
+        }
+    }
+    let mut switch = Dialogue::up(Version::V13);
+    switch.says_ports(&[9], false).leads_to(Step::Nothing);
+    assert_eq!(switch.session.counts().unawaited, 1);
+    switch.session.deliver_unsolicited(true);
+    let step = switch.says_ports(&[9], false).step();
+    assert!(matches!(step, Step::Event(Event::Unsolicited { .. })), "{step:?}");
+    assert_eq!(switch.session.counts().unawaited, 1);
 }
 
 #[test]

@@ -29,6 +29,7 @@ use crate::worker::{Worker, WorkerParts};
 use crate::write::Write;
 use crate::write::batched::Batched;
 use crate::write::immediate::Immediate;
+use crate::write::per_loop::PerLoop;
 
 /// How many workers there are, and what each does.
 #[derive(Clone, Copy, Debug)]
@@ -205,5 +206,6 @@ fn write<N: Net, R: Read<N::Socket> + 'static, O: Spawn<N>>(
     match parts.design.write {
         design::Write::Batched => spawn.spawn(Worker::<N, R, Batched>::new(parts, read)),
         design::Write::Immediate => spawn.spawn(Worker::<N, R, Immediate>::new(parts, read)),
+        design::Write::PerLoop => spawn.spawn(Worker::<N, R, PerLoop>::new(parts, read)),
     }
 }

@@ -17,7 +17,7 @@ use crate::limits::{NOTES_PER_ROUND, POLL_EVERY};
 use crate::messages::QueuedCommand;
 use crate::net::Net;
 use crate::read::Read;
-use crate::write::Write;
+use crate::write::{Sender, Write};
 
 /// What a switch sends unasked, whatever its transaction id.
 const UNASKED: [u8; 5] =
@@ -69,7 +69,8 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         let flushed = entered.map(|_| {
             self.stats.writes.add(1);
             self.stats.bytes_out.add(bytes.len() as u64);
-            W::flush(&mut self.net, &conn, self.now, &bytes, None)
+            let Worker { net, kept, now, .. } = self;
+            W::flush(Sender { net, kept }, &conn, *now, &bytes, None)
         });
         conn.outgoing.redeem(bytes.len());
         let must_queue = flushed.is_ok_and(|flushed| must_queue(&conn, flushed));

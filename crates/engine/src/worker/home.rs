@@ -15,15 +15,16 @@ use crate::conn::outgoing::Outgoing;
 use crate::limits::{
     DUE_PER_POLL, NOTES_PER_ROUND, POLL_EVERY, SECOND, TOLD_PER_POLL, TOLD_PER_QUIET_POLL,
 };
-use crate::messages::WorkerMessage;
+use crate::messages::{Signal, WorkerMessage};
 use crate::net::Net;
 use crate::read::Read;
-use crate::write::Write;
+use crate::write::{Sender, Write};
 
 impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// Polls its sockets, waiting until `until`, and takes everything else that may have come
     /// meanwhile.
     pub(super) fn poll(&mut self, until: Time) {
+        let until = self.begin_loop(until);
         self.readiness.clear();
         let stats = &self.stats;
         stats.polls.add(1);
@@ -214,8 +215,23 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     }
 
     /// Sends the HELLO of a new connection.
-    fn greet(&mut self, conn: &Conn<N::Socket>, hello: &[u8]) -> Result<(), Close> {
-        W::flush(&mut self.net, conn, self.now, hello, None)
+    fn greet(&mut self, conn: &Arc<Conn<N::Socket>>, hello: &[u8]) -> Result<(), Close> {
+        let Worker { net, kept, now, .. } = self;
+        W::flush(Sender { net, kept }, conn, *now, hello, None)
+    }
+
+    /// An I/O loop begins: the write design writes what it put off. Returns until when the worker
+    /// may wait in its poll.
+    #[inline]
+    fn begin_loop(&mut self, until: Time) -> Time {
+        let (mut lost, Worker { net, kept, now, .. }) = (Vec::new(), &mut *self);
+        let may_wait = W::begin_loop(Sender { net, kept }, *now, &mut lost);
+        for (conn, why) in lost {
+            if conn.signal(Signal::Close(why)) {
+                self.queue(conn);
+            }
+        }
+        if may_wait { until } else { Time::START }
     }
 
     /// The connection is at home here from now on.

@@ -71,6 +71,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             state.early.extend_from_slice(raw.bytes);
             return Ok(());
         }
+        state.session.deliver_unsolicited(self.pipeline.starts_on(EventKind::Unsolicited));
         self.session(conn, state, |session, now, out| session.receive(now, raw, out))
     }
 }

@@ -92,8 +92,9 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     }
 
     /// The switch of this connection joins. The applications' initialisers run before another
-    /// worker can find it.
-    pub(super) fn join(&mut self, conn: &Arc<Conn<N::Socket>>, info: SwitchInfo) {
+    /// worker can find it. Returns whether one of them holds it back; else it has joined.
+    #[must_use]
+    pub(super) fn join(&mut self, conn: &Arc<Conn<N::Socket>>, info: SwitchInfo) -> bool {
         self.enter_world();
         let switch = self.pipeline.join(self.now, info);
         self.pipeline.event(self.now, &self.world, &switch, &Event::Joining, &mut self.output);
@@ -103,6 +104,17 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             self.batch.locks.push(Arc::clone(lock));
         }
         let member = Member { switch, lock };
+        let holders = self.output.holds().take_holders();
+        let is_held = !holders.is_empty();
+        match is_held {
+            true => conn.hold(member, holders),
+            false => self.enter(conn, member),
+        }
+        is_held
+    }
+
+    /// The switch of this connection is served from now on, and can be found.
+    pub(super) fn enter(&self, conn: &Arc<Conn<N::Socket>>, member: Member) {
         self.registry.up(conn.id, &member);
         self.shared.switches.enter(member.switch.info.dpid, conn);
         conn.stats.evictions.add(self.registry.evictions(member.switch.info.dpid));
@@ -111,11 +123,20 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
 
     /// Runs the applications over an event of a switch.
     pub(super) fn event(&mut self, conn: &Conn<N::Socket>, event: &Event) {
-        if let Some(switch) = conn.switch()
+        if let Some(switch) = conn.known_switch()
             && self.pipeline.starts_on(event.kind())
         {
             self.enter_world();
             self.pipeline.event(self.now, &self.world, switch, event, &mut self.output);
+            self.release_switch(conn);
+        }
+    }
+
+    /// Sends a signal where the last application released a switch that was held back.
+    fn release_switch(&mut self, conn: &Conn<N::Socket>) {
+        let released = self.output.holds().take_released();
+        if !released.is_empty() && conn.held().is_some_and(|held| held.release(&released)) {
+            self.signals.push((conn.id, Signal::Released));
         }
     }
 

@@ -17,7 +17,7 @@ use super::{Worker, queue};
 use crate::conn::Conn;
 use crate::net::Net;
 use crate::read::Read;
-use crate::write::Write;
+use crate::write::{Sender, Write};
 
 /// One write for each switch that a batch has something to send to.
 #[derive(Debug)]
@@ -87,7 +87,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// end.
     #[cold]
     pub(super) fn write_remote(&mut self) {
-        let Worker { output, remote, shared, stats, net, read, undelivered, .. } = self;
+        let Worker { output, remote, shared, stats, net, kept, read, undelivered, .. } = self;
         let now = self.now;
         let (bytes, pieces) = output.commands().pieces();
         let find = |switch| shared.switches.find(switch);
@@ -104,7 +104,8 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             if let Some(conn) = conn.filter(|_| !bytes.is_empty()) {
                 stats.writes.add(1);
                 stats.bytes_out.add(bytes.len() as u64);
-                let flushed = W::flush(net, &conn, now, &bytes, None);
+                let sender = Sender { net: &mut *net, kept: &mut *kept };
+                let flushed = W::flush(sender, &conn, now, &bytes, None);
                 conn.outgoing.redeem(bytes.len());
                 if must_queue(&conn, flushed) {
                     queue(read, shared, undelivered, now, conn);

@@ -1,12 +1,12 @@
 //! Session events: what a session says, carried to the registry, the applications and the event
 //! sink.
 
-use std::mem;
 use std::sync::Arc;
 
 use aldis_control::controller_event::ControllerEvent;
 use aldis_control::session::{Admission, Close, Session, Step};
 use aldis_control::{Event, EventKind, Time};
+use aldis_wire::msg::PortChange;
 
 use super::Worker;
 use super::write::must_queue;
@@ -14,7 +14,7 @@ use crate::conn::{Conn, State};
 use crate::messages::Signal;
 use crate::net::Net;
 use crate::read::Read;
-use crate::write::Write;
+use crate::write::{Sender, Write};
 
 impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// Runs the applications over an event of a switch, and writes what they send to it. What they
@@ -22,7 +22,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// connection has to be queued; nothing where another worker holds the switch lock, and the
     /// event has to be told again.
     #[must_use]
-    pub(super) fn tell(&mut self, conn: &Conn<N::Socket>, event: &Event) -> Option<bool> {
+    pub(super) fn tell(&mut self, conn: &Arc<Conn<N::Socket>>, event: &Event) -> Option<bool> {
         self.tell_by(conn, |worker| worker.event(conn, event))
     }
 
@@ -30,7 +30,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     #[must_use]
     pub(super) fn tell_by(
         &mut self,
-        conn: &Conn<N::Socket>,
+        conn: &Arc<Conn<N::Socket>>,
         tell: impl FnOnce(&mut Self),
     ) -> Option<bool> {
         if conn.switch_lock().is_some_and(|lock| !lock.try_lock()) {
@@ -41,7 +41,10 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         // read.
         let flushed = match self.output.bytes() {
             [] => None,
-            bytes => Some(W::flush(&mut self.net, conn, self.now, bytes, None)),
+            bytes => {
+                let sender = Sender { net: &mut self.net, kept: &mut self.kept };
+                Some(W::flush(sender, conn, self.now, bytes, None))
+            }
         };
         self.output.clear();
         if let Some(lock) = conn.switch_lock() {
@@ -66,6 +69,11 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         let main = conn.main_of().is_some();
         if main {
             self.event(conn, &Event::Down);
+            self.output.clear();
+        } else if let Some(held) = conn.held() {
+            self.enter_world();
+            let Worker { pipeline, world, output, now, .. } = self;
+            pipeline.gone_while_held(*now, world, &held.member.switch, output);
             self.output.clear();
         }
         self.signals.extend(self.registry.gone(dpid, conn.id));
@@ -100,6 +108,10 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
                 }
                 // Every visit tries again.
                 Signal::SwitchUnlocked => continue,
+                Signal::Released => {
+                    self.session(conn, state, |session, now, _| Ok(session.served(now)))?;
+                    continue;
+                }
                 Signal::Refuse(refusal) => Admission::Refused(refusal),
             };
             self.session(conn, state, |session, now, out| session.admit(now, admission, out))?;
@@ -135,31 +147,24 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
                 let signals = self.registry.identified(dpid, auxiliary_id, conn.id, proves);
                 self.signals.extend(signals);
             }
-            Step::Up(info) => {
-                self.join(conn, info);
-                self.report_up(conn, false);
-                self.event(conn, &Event::Up);
-                catch_up(state);
+            Step::Up(info) => match self.join(conn, info) {
+                true => state.session.hold(self.now),
+                false => self.serve(conn, state),
+            },
+            Step::Served { changes, late } => {
+                self.serve_held(conn, state, late)?;
+                changes.iter().for_each(|change| self.change_port(conn, *change));
             }
             Step::AuxiliaryUp { dpid, .. } => {
                 self.shared.switches.enter_auxiliary(dpid, conn);
                 self.report_up(conn, true);
-                catch_up(state);
+                state.catch_up();
             }
+            Step::Event(Event::Port(change)) => self.change_port(conn, change),
             Step::Event(Event::Reply { xid, message }) => {
                 self.deliver_reply(conn, xid, Event::Reply { xid, message });
             }
-            Step::Event(event) => {
-                if let Event::Port(change) = &event {
-                    conn.change_port(change);
-                    let change = Box::new(*change);
-                    let dpid = conn.dpid().into_iter();
-                    dpid.for_each(|dpid| {
-                        self.event_sink.emit(ControllerEvent::Port { dpid, change: change.clone() })
-                    });
-                }
-                self.event(conn, &event);
-            }
+            Step::Event(event) => self.event(conn, &event),
             Step::SwitchError(error) => {
                 if self.pipeline.starts_on(EventKind::Error) {
                     self.deliver_reply(conn, error.xid, Event::Error(error.clone()));
@@ -182,6 +187,50 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         Ok(())
     }
 
+    /// The switch joined: the applications are told that it is up, and its requests are served.
+    fn serve(&mut self, conn: &Conn<N::Socket>, state: &mut State) {
+        self.report_up(conn, false);
+        self.event(conn, &Event::Up);
+        state.catch_up();
+    }
+
+    /// The same for one that applications held back. Where it is `late` for some, the log says so.
+    ///
+    /// # Errors
+    /// Applications were started since it joined: it joins anew, so that they see it too.
+    fn serve_held(
+        &mut self,
+        conn: &Arc<Conn<N::Socket>>,
+        state: &mut State,
+        late: bool,
+    ) -> Result<(), Close> {
+        let Some(held) = conn.held() else { return Ok(()) };
+        let member = held.member.clone();
+        if !self.pipeline.has_slots_on(&member.switch) {
+            return Err(Close::JoinedBefore);
+        }
+        if late {
+            let within = self.shared.session.joining_within.as_secs_f64();
+            let (dpid, names) = (member.switch.info.dpid, self.pipeline.names(&held.holders()));
+            let words = format!(
+                "switch {dpid} is served now: {names} held it back for {within} s, as long as may be"
+            );
+            self.event_sink.emit(ControllerEvent::Noted { words, warns: true });
+        }
+        self.enter(conn, member);
+        self.serve(conn, state);
+        Ok(())
+    }
+
+    /// A port of the switch changed.
+    fn change_port(&mut self, conn: &Conn<N::Socket>, change: PortChange) {
+        conn.change_port(&change);
+        if let Some(dpid) = conn.dpid() {
+            self.event_sink.emit(ControllerEvent::Port { dpid, change: Box::new(change) });
+        }
+        self.event(conn, &Event::Port(change));
+    }
+
     fn report_up(&self, conn: &Conn<N::Socket>, auxiliary: bool) {
         if let Some(switch) = conn.switch() {
             self.event_sink.emit(ControllerEvent::Up {
@@ -192,14 +241,5 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
                 auxiliary,
             });
         }
-    }
-}
-
-/// Requests that came during the handshake are served before what came after.
-fn catch_up(state: &mut State) {
-    let early = mem::take(&mut state.early);
-    if !early.is_empty() {
-        state.keep_carry(&early);
-        state.whole = true;
     }
 }

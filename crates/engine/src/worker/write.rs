@@ -12,7 +12,7 @@ use crate::conn::claim::Events;
 use crate::messages::Signal;
 use crate::net::Net;
 use crate::read::Read;
-use crate::write::Write;
+use crate::write::{Sender, Write};
 
 impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// Writes the output. A connection that cannot take it is signalled to end.
@@ -29,7 +29,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     #[inline]
     fn write_spans(&mut self) {
         let mut times = self.times.take();
-        let Worker { batch, spans, output, joined, stats, net, read, shared, .. } = self;
+        let Worker { batch, spans, output, joined, stats, net, kept, read, shared, .. } = self;
         let (visits, together, now) = (&batch.visits, self.together, self.now);
         let conn_of = |span: &Span| visits[span.visit].id;
         if together && !spans.is_sorted_by_key(conn_of) {
@@ -43,7 +43,8 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             let bytes = join(group, output.bytes(), joined);
             stats.writes.add(1);
             stats.bytes_out.add(bytes.len() as u64);
-            let flushed = W::flush(net, conn, now, bytes, times.as_mut());
+            let sender = Sender { net: &mut *net, kept: &mut *kept };
+            let flushed = W::flush(sender, conn, now, bytes, times.as_mut());
             if must_queue(conn, flushed) {
                 queue(read, shared, &mut self.undelivered, now, Arc::clone(conn));
             }

@@ -4,10 +4,12 @@
 //! (`written`). What the socket does not take waits in the outbox until there is room
 //! (`needSelect`); until then nothing else is written.
 
+use std::sync::Arc;
+
 use aldis_control::Time;
 use aldis_control::session::Close;
 
-use super::{BatchTimes, Write, write_or_keep};
+use super::{BatchTimes, Sender, Write, write_or_keep};
 use crate::conn::Conn;
 use crate::net::Net;
 
@@ -16,10 +18,12 @@ use crate::net::Net;
 pub(crate) struct Batched;
 
 impl Write for Batched {
+    type Kept<S> = ();
+
     #[inline]
     fn flush<N: Net>(
-        net: &mut N,
-        conn: &Conn<N::Socket>,
+        Sender { net, .. }: Sender<'_, N, ()>,
+        conn: &Arc<Conn<N::Socket>>,
         now: Time,
         fresh: &[u8],
         mut ran: Option<&mut BatchTimes>,

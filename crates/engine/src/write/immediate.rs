@@ -3,11 +3,13 @@
 //! A switch's messages are written one by one, a system call for each. What the socket does not
 //! take waits in the outbox, and with it all that comes behind.
 
+use std::sync::Arc;
+
 use aldis_control::Time;
 use aldis_control::session::Close;
 use aldis_wire::Chop;
 
-use super::{BatchTimes, Write, write_or_keep};
+use super::{BatchTimes, Sender, Write, write_or_keep};
 use crate::conn::Conn;
 use crate::net::Net;
 
@@ -16,9 +18,11 @@ use crate::net::Net;
 pub(crate) struct Immediate;
 
 impl Write for Immediate {
+    type Kept<S> = ();
+
     fn flush<N: Net>(
-        net: &mut N,
-        conn: &Conn<N::Socket>,
+        Sender { net, .. }: Sender<'_, N, ()>,
+        conn: &Arc<Conn<N::Socket>>,
         now: Time,
         fresh: &[u8],
         mut ran: Option<&mut BatchTimes>,

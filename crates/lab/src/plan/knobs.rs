@@ -53,7 +53,7 @@ pub enum PlanBatching {
     Adaptive,
 }
 
-/// `batched` or `immediate`.
+/// `batched`, `immediate` or `per-loop`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum PlanWrite {
@@ -61,6 +61,8 @@ pub enum PlanWrite {
     Batched,
     /// Each by itself.
     Immediate,
+    /// The first of an I/O loop by itself, the others in the next.
+    PerLoop,
 }
 
 impl PlanKnobs {
@@ -76,6 +78,7 @@ impl PlanKnobs {
             write: match self.write {
                 Some(PlanWrite::Batched) => Write::Batched,
                 Some(PlanWrite::Immediate) => Write::Immediate,
+                Some(PlanWrite::PerLoop) => Write::PerLoop,
                 None => preset.write,
             },
             core_binding: self.core_binding.unwrap_or(preset.core_binding),
@@ -142,6 +145,7 @@ impl PlanKnobs {
         let write = self.write.map(|write| match write {
             PlanWrite::Batched => "batched",
             PlanWrite::Immediate => "immediate",
+            PlanWrite::PerLoop => "per-loop",
         });
         let on_off = |key: &str, on: Option<bool>| on.map(|on| format!("{key}={on}"));
         let settings = [
