@@ -7,5 +7,6 @@ mod joining;
 mod lifecycle;
 mod loops;
 mod network;
+mod reporting;
 mod shed;
 mod unsolicited;

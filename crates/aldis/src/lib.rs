@@ -63,7 +63,7 @@ pub use running::Running;
 /// What an application is written with.
 pub mod prelude {
     pub use aldis_control::app::{
-        EventCtx, Exclusive, Next, Parallel, Slots, State, TickCtx, Timer,
+        EventCtx, Exclusive, Inlet, Next, Parallel, Slots, State, TickCtx, Timer,
     };
     pub use aldis_control::switch::SwitchInfo;
     pub use aldis_control::world::{PartId, PublishCtx, Publishers, Shards, View};

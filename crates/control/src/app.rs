@@ -17,10 +17,12 @@
 
 mod event;
 mod event_kind;
+mod inlet;
 mod slot;
 
 pub use event::{Event, EventCtx, Next, TickCtx, Timer};
 pub use event_kind::{EventKind, UnknownEvent};
+pub use inlet::Inlet;
 pub use slot::{Cell, Exclusive, Held, Parallel, Slot, Slots};
 
 pub(crate) use slot::{SlotsAt, stored};
@@ -148,8 +150,8 @@ pub trait App: Send + 'static {
         let _ = (ctx, commands);
     }
 
-    /// Another thread asked for it, by `Handle::rouse`: the application takes what waits for it
-    /// outside of the engine. Comes between two batches, on the worker that was roused, soon;
+    /// Another thread asked for it, by `Handle::rouse` or a `Reporter`: the application takes what
+    /// waits for it outside of the engine, in an [`Inlet`] for example. Comes between two batches, on the worker that was roused, soon;
     /// several calls may become one.
     fn roused(&mut self, ctx: TickCtx<'_>, commands: &mut Commands) {
         let _ = (ctx, commands);

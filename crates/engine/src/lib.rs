@@ -43,6 +43,7 @@
 //! | `shared/` | what all workers share: inboxes, switch map, registry, parking, the World, the line-up |
 //! | `worker/` | the phases: read, chop, parse, batch, pipeline, outbox, write |
 //! | `metrics`, `handle` | counters; what the outside sees, reports, sets and commands |
+//! | `reporter` | what reports from outside into the World, or to an application |
 //! | `lifecycle` | applications that are started, stopped, added and removed meanwhile |
 //! | `engine/` | assembling and starting: workers, acceptor, publisher |
 //! | `sim/` | the same workers over simulated cores, or over sockets in memory |
@@ -65,6 +66,7 @@ pub mod metrics;
 mod net;
 pub mod pin;
 mod read;
+mod reporter;
 mod shared;
 pub mod sim;
 mod sync;
@@ -76,3 +78,4 @@ pub use engine::{Config, Engine, Secure, StartError};
 pub use handle::Handle;
 pub use lifecycle::LifecycleError;
 pub use net::tls::Identity;
+pub use reporter::Reporter;

@@ -56,6 +56,11 @@ impl Queues {
         }
     }
 
+    /// Whether the part has a publisher.
+    pub fn has<P: Part>(&self) -> bool {
+        self.queues.iter().any(|(id, _)| *id == P::ID)
+    }
+
     /// Reports that found their queue full.
     pub fn refused(&self) -> u64 {
         self.refused.load(Ordering::Relaxed)
