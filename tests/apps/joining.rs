@@ -61,11 +61,11 @@ impl App for Holds {
 }
 
 /// Tells what it is told.
-struct Witness(Sender<(u64, EventKind)>);
+struct Attends(Sender<(u64, EventKind)>);
 
-impl App for Witness {
+impl App for Attends {
     type Slot = ();
-    const NAME: &'static str = "witness";
+    const NAME: &'static str = "attends";
     const EVENTS: &'static [EventKind] = &[EventKind::Up, EventKind::Down, EventKind::PortChange];
 
     fn event(&mut self, ctx: EventCtx<'_, ()>, event: &Event, _: &mut Output) -> Next {
@@ -99,14 +99,14 @@ impl EventSink for Warnings {
 }
 
 /// An engine, and what is said there.
-struct Scene {
+struct HeldStage {
     engine: Engine,
     witnessed: Receiver<(u64, EventKind)>,
     initialised: Receiver<(u64, EventKind)>,
     warnings: Receiver<String>,
 }
 
-fn scene(design: Design, joining_within: Duration) -> Scene {
+fn scene(design: Design, joining_within: Duration) -> HeldStage {
     let config = Config {
         listen: vec![([127, 0, 0, 1], 0).into()],
         workers: 2,
@@ -119,16 +119,16 @@ fn scene(design: Design, joining_within: Duration) -> Scene {
     let (first, second) = (Arc::new(Mutex::new(first)), Arc::new(Mutex::new(second)));
     let app_set = AppSet::default()
         .with(|| Holds)
-        .with(move || Witness(first.lock().unwrap().clone()))
+        .with(move || Attends(first.lock().unwrap().clone()))
         .with(move || Initialises(second.lock().unwrap().clone()))
         .with(|| Hub);
     let (sender, warnings) = channel();
     let sink = Arc::new(Warnings(Mutex::new(sender)));
     let engine = Engine::start(&config, app_set, sink).unwrap();
-    Scene { engine, witnessed, initialised, warnings }
+    HeldStage { engine, witnessed, initialised, warnings }
 }
 
-impl Scene {
+impl HeldStage {
     #[track_caller]
     fn witness(&self, number: u64, kind: EventKind) {
         assert_eq!(self.witnessed.recv_timeout(PATIENCE), Ok((number, kind)));

@@ -152,11 +152,11 @@ fn statistics_that_were_not_asked_for_reach_the_application() {
 }
 
 /// Starts on replies alone.
-struct Deaf(Sender<Told>);
+struct RepliesOnly(Sender<Told>);
 
-impl App for Deaf {
+impl App for RepliesOnly {
     type Slot = ();
-    const NAME: &'static str = "deaf";
+    const NAME: &'static str = "replies-only";
     const EVENTS: &'static [EventKind] = &[EventKind::Reply];
 
     fn event(&mut self, ctx: EventCtx<'_, ()>, event: &Event, _: &mut Output) -> Next {
@@ -171,7 +171,8 @@ impl App for Deaf {
 fn an_application_that_does_not_start_on_them_hears_nothing_and_the_switch_stays() {
     let (sender, told) = channel();
     let sender = Arc::new(Mutex::new(sender));
-    let engine = engine(AppSet::default().with(move || Deaf(sender.lock().unwrap().clone())));
+    let engine =
+        engine(AppSet::default().with(move || RepliesOnly(sender.lock().unwrap().clone())));
     let mut peer = join_speaking(&engine, 7, Version::V13);
     for message in [experimenter(), role_reply(), async_reply(), statistics()] {
         say(&mut peer, Version::V13, 42, &message);

@@ -151,8 +151,8 @@ pub trait App: Send + 'static {
     }
 
     /// Another thread asked for it, by `Handle::rouse` or a `Reporter`: the application takes what
-    /// waits for it outside of the engine, in an [`Inlet`] for example. Comes between two batches, on the worker that was roused, soon;
-    /// several calls may become one.
+    /// waits for it outside of the engine, in an [`Inlet`] for example. Comes between two batches,
+    /// on the worker that was roused, soon; several calls may become one.
     fn roused(&mut self, ctx: TickCtx<'_>, commands: &mut Commands) {
         let _ = (ctx, commands);
     }

@@ -9,6 +9,7 @@ mod app_set;
 mod failures;
 mod graph;
 mod line_up;
+mod sequences;
 
 use alloc::boxed::Box;
 use alloc::format;

@@ -25,6 +25,7 @@ const ROOMS: &[&str] = &[
     "metrics",
     "worker",
     "handle",
+    "reporter",
     "lifecycle",
     "engine",
     "sim",

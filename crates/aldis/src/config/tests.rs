@@ -80,8 +80,8 @@ fn every_key_is_read() {
     let sequences = config.app_set().unwrap().graph().unwrap().sequences;
     assert!(!sequences.iter().any(|(on, _)| *on == EventKind::Lldp));
     assert_eq!(sequences.iter().filter(|it| it.1.contains(&"learning-switch")).count(), 3);
-    assert_eq!(engine.session.echo_within, Duration::from_secs(9));
-    assert_eq!(engine.session.stuck_within, Duration::from_secs(11));
+    let session::Config { echo_within, stuck_within, joining_within, .. } = engine.session;
+    assert_eq!([echo_within, stuck_within, joining_within].map(|it| it.as_secs()), [9, 11, 12]);
     assert_eq!(config.learning_switch().idle_timeout_s, 30);
     let monitor = config.monitor.settings();
     assert_eq!((monitor.interval, monitor.flows_max), (Duration::from_secs(30), 9));
@@ -174,9 +174,10 @@ fn applications_that_cannot_work_together_are_refused_with_their_place() {
             "flow-request, lldp",
         ),
         (
-            "[[sequence]]\non = \"up\"\napps = []\n[[sequence]]\non = \"up\"\napps = []",
-            "a.toml:5: on: there are two sequences on \"up\"",
-            "one order",
+            "[[sequence]]\non = \"flow-request\"\napps = [\"hosts\", \"spanning\"]\n[[sequence]]\non = \"flow-request\"\n\
+             apps = [\"spanning\", \"hosts\"]",
+            "a.toml:5: on: the sequences on \"flow-request\" go in a circle",
+            "\"spanning\" before",
         ),
     ];
     for (text, place, accepted) in cases {

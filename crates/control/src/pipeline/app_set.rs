@@ -121,7 +121,8 @@ impl AppSet {
     }
 
     /// Says which applications see this kind of event, and in which order. Where nothing is said,
-    /// all that start on it do, in the order in which they were added.
+    /// all that start on it do, in the order in which they were added. Several sequences on one
+    /// kind are branches, which join where they name the same application: the order keeps each.
     pub fn sequence(
         mut self,
         kind: EventKind,

@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::app_set::{AppEntry, AppSet, Listed, Sequence};
+use super::sequences::told_orders;
 use crate::app::EventKind;
 use crate::world::{AnyPublisher, PartId};
 
@@ -46,12 +47,14 @@ pub enum AppSetError {
         /// The application.
         app: &'static str,
     },
-    /// There are two sequences for one event.
-    Ordered {
-        /// The place of the second of them among all.
+    /// Sequences on one event contradict each other.
+    Contrary {
+        /// The place among all of the first that contradicts those before it.
         sequence: usize,
         /// The event.
         kind: EventKind,
+        /// Applications that each come before the next one, and the last before the first.
+        apps: Vec<&'static str>,
     },
     /// A part is read that no application publishes.
     Unpublished {
@@ -79,7 +82,7 @@ impl AppSetError {
             AppSetError::Unknown { sequence, .. }
             | AppSetError::Deaf { sequence, .. }
             | AppSetError::Repeated { sequence, .. }
-            | AppSetError::Ordered { sequence, .. } => Some(*sequence),
+            | AppSetError::Contrary { sequence, .. } => Some(*sequence),
             AppSetError::Twice(_)
             | AppSetError::Unpublished { .. }
             | AppSetError::Rivals { .. }
@@ -107,8 +110,10 @@ impl fmt::Display for AppSetError {
             AppSetError::Repeated { app, .. } => {
                 write!(f, "the application \"{app}\" is twice in one sequence: name it once")
             }
-            AppSetError::Ordered { kind, .. } => {
-                write!(f, "there are two sequences on \"{kind}\": an event has one order")
+            AppSetError::Contrary { kind, apps, .. } => {
+                write!(f, "the sequences on \"{kind}\" go in a circle: ")?;
+                apps.iter().try_for_each(|app| write!(f, "\"{app}\" before "))?;
+                write!(f, "\"{}\"", apps.first().copied().unwrap_or_default())
             }
             AppSetError::Unpublished { app, part } => write!(
                 f,
@@ -210,11 +215,8 @@ impl AppSet {
         let mut orders = EventKind::ALL.map(usual);
         // What does not run is named by mistake.
         let all: Vec<_> = self.entries().enumerate().filter(|(at, _)| runs(at)).collect();
-        for (at, sequence) in self.sequences.iter().enumerate() {
-            if self.sequences[..at].iter().any(|other| other.kind == sequence.kind) {
-                return Err(AppSetError::Ordered { sequence: at, kind: sequence.kind });
-            }
-            orders[sequence.kind as usize] = order_of(&all, at, sequence)?.into();
+        for (kind, order) in told_orders(&all, &self.sequences)? {
+            orders[kind as usize] = order.into();
         }
         Ok(orders)
     }

@@ -28,7 +28,8 @@ use crossbeam_queue::ArrayQueue;
 use super::any_app::AnyApp;
 use super::app_set::{AppEntry, AppSet, Listed, Sequence};
 use super::failures::Failures;
-use super::graph::{AppSetError, Orders, order_of};
+use super::graph::{AppSetError, Orders};
+use super::sequences::told_orders;
 use crate::app::EventKind;
 use crate::limits::APPS_MAX;
 
@@ -289,9 +290,8 @@ fn orders(
         let starts = |(at, app): &(usize, &AppEntry)| app.starts.contains(&kind).then_some(*at);
         all.iter().filter_map(starts).filter(runs).collect()
     });
-    for (number, sequence) in sequences.iter().enumerate() {
-        let order = order_of(&all, number, sequence)?;
-        orders[sequence.kind as usize] = order.into_iter().filter(runs).collect();
+    for (kind, order) in told_orders(&all, sequences)? {
+        orders[kind as usize] = order.into_iter().filter(runs).collect();
     }
     Ok(orders)
 }

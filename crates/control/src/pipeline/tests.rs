@@ -291,6 +291,11 @@ fn applications_see_what_they_start_on_in_the_order_of_the_sequence() {
     let sequence = all().sequence(EventKind::Up, ["topology", "walks"]);
     assert_eq!(said(&sequence, &Event::Up), "topologywalks");
     assert_eq!(said(&sequence, &Event::Second), "routingtopology");
+    let branches = all()
+        .sequence(EventKind::Up, ["topology", "walks"])
+        .sequence(EventKind::Up, ["topology", "routing"]);
+    assert_eq!(said(&branches, &Event::Up), "topologywalksrouting");
+    assert_eq!(branches.graph().unwrap().sequences[0].1, ["topology", "walks", "routing"]);
 }
 
 #[test]
@@ -334,9 +339,11 @@ fn what_cannot_work_is_refused_with_a_sentence() {
             "\"walks\" is twice in one sequence",
         ),
         (
-            all().sequence(EventKind::Up, ["walks"]).sequence(EventKind::Up, ["routing"]),
+            all()
+                .sequence(EventKind::Up, ["walks", "routing"])
+                .sequence(EventKind::Up, ["routing", "walks"]),
             Some(1),
-            "two sequences on \"up\"",
+            "the sequences on \"up\" go in a circle: \"",
         ),
     ];
     for (app_set, sequence, words) in cases {

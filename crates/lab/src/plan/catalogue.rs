@@ -42,6 +42,7 @@ plans![
     "ours/default-set",
     "ours/presets",
     "ours/two-workers",
+    "ours/writes",
     "ours/ten-thousand-switches",
     "ours/million-macs",
 ];

@@ -220,7 +220,7 @@ impl LineUp {
         let at = at.and_then(|at| row.iter().position(|&other| other == at));
         row.insert(at.unwrap_or(row.len()), free);
         let mut sequences = self.sequences.clone();
-        sequences.iter_mut().for_each(|sequence| sequence.admit(&app, before));
+        admit(&mut sequences, &app, before);
         let orders = super::orders(&places, &row, &sequences)?;
         Ok(LineUp { orders, sequences, ..self.next(places, row) })
     }
@@ -355,12 +355,22 @@ impl LineUp {
     }
 }
 
-impl Sequence {
-    /// An application that is added sees what it starts on.
-    fn admit(&mut self, app: &AppEntry, before: Option<&str>) {
-        if app.starts.contains(&self.kind) {
-            let at = self.apps.iter().position(|other| Some(other.as_str()) == before);
-            self.apps.insert(at.unwrap_or(0), app.name.to_owned());
+/// An application that is added sees what it starts on: it comes into one sequence on each event,
+/// in front of the one of the name `before`, or first.
+fn admit(sequences: &mut [Sequence], app: &AppEntry, before: Option<&str>) {
+    for &kind in app.starts {
+        let place = |sequence: &Sequence| {
+            sequence.apps.iter().position(|other| Some(other.as_str()) == before)
+        };
+        let of_kind = |sequence: &&mut Sequence| sequence.kind == kind;
+        let has = sequences.iter().position(|it| it.kind == kind && place(it).is_some());
+        let sequence = match has {
+            Some(at) => sequences.get_mut(at),
+            None => sequences.iter_mut().find(of_kind),
+        };
+        if let Some(sequence) = sequence {
+            let at = place(sequence).unwrap_or(0);
+            sequence.apps.insert(at, app.name.to_owned());
         }
     }
 }
