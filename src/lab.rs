@@ -1,6 +1,7 @@
 //! `aldis lab`: experiments, and what they have to know of this machine.
 
 mod calibrate;
+mod check;
 mod child;
 mod list;
 mod progress;
@@ -25,6 +26,8 @@ pub(crate) struct Args {
 enum ExperimentCommand {
     /// Measure what the steps of a worker cost on this machine.
     Calibrate(calibrate::Args),
+    /// Compare the simulator with real workers, design by design.
+    CheckSimulator(check::Args),
     /// Show what experiments found: one page with plots and numbers, and Markdown.
     Report(report::Args),
     /// Simulate the workers of one design or another on cores that are not there.
@@ -42,6 +45,7 @@ enum ExperimentCommand {
 pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
     match args.experiment {
         ExperimentCommand::Calibrate(args) => calibrate::run(args),
+        ExperimentCommand::CheckSimulator(args) => check::run(args),
         ExperimentCommand::Report(args) => report::run(args).map_err(CommandFailure::from),
         ExperimentCommand::Simulate(args) => simulate::run(args),
         ExperimentCommand::Run(args) => run::run(args),

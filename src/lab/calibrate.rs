@@ -141,7 +141,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, crate::failure::CommandFailure
 }
 
 /// A flag that Ctrl-C and SIGTERM raise.
-fn watched() -> Result<Arc<AtomicBool>, String> {
+pub(super) fn watched() -> Result<Arc<AtomicBool>, String> {
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM] {
         // A second signal ends the process at once, should anything hang.
@@ -156,12 +156,20 @@ fn predictions(rows: &[Checked], Conditions { switches, macs }: Conditions, runs
     if rows.is_empty() {
         return "\nA run to compare a simulation with needs two cores.\n".into();
     }
+    let under = format!(
+        "One worker, {switches} switches of {macs} hosts, queues always full; the mean of {runs} runs in turn, ± twice its standard error"
+    );
+    compared(&under, rows)
+}
+
+/// Each row with what was measured and what was simulated, and the verdict on all; one at least.
+pub(super) fn compared(under: &str, rows: &[Checked]) -> String {
     let title = "M requests/s";
     let width = rows.iter().map(|row| row.design.len()).max().unwrap_or(0).max(title.len());
     let mut text = format!(
-        "\nOne worker, {switches} switches of {macs} hosts, queues always full; the mean of {runs} runs in turn, ± twice its standard error:\n\n\
-         {title:<width$} {:>12} {:>13} {:>9} {:>8}   {:>18} {:>9}\n",
-        "measured", "from – to", "simulated", "off by", "deviation measured", "simulated"
+        "\n{under}:\n\n\
+         {title:<width$} {:>14} {:>13} {:>9} {:>8}   {:>18} {:>9} {:>6}\n",
+        "measured", "from – to", "simulated", "off by", "deviation measured", "simulated", "off by"
     );
     for row in rows {
         let Checked { design, measured_rps, measured_rps_range: (least, most), .. } = row;
@@ -175,11 +183,12 @@ fn predictions(rows: &[Checked], Conditions { switches, macs }: Conditions, runs
         };
         let _ = writeln!(
             text,
-            "{design:<width$} {measured:>12} {range:>13} {:>9.2} {:>+6.1} %   {:>16.2} % {:>7.2} %{mark}",
+            "{design:<width$} {measured:>14} {range:>13} {:>9.2} {:>+6.1} %   {:>16.2} % {:>7.2} % {:>+6.2}{mark}",
             row.simulated_rps / 1e6,
             row.off() * 100.0,
             row.measured_deviation * 100.0,
             row.simulated_deviation * 100.0,
+            row.fairness_off() * 100.0,
         );
     }
     let _ = writeln!(text, "\n{}", check::verdict(rows));
@@ -187,7 +196,7 @@ fn predictions(rows: &[Checked], Conditions { switches, macs }: Conditions, runs
 }
 
 /// Says what is done now over what was done before.
-fn over_the_last(what: &str) {
+pub(super) fn over_the_last(what: &str) {
     eprint!("\r\x1b[K{what}");
     let _ = std::io::stderr().flush();
 }
@@ -205,7 +214,7 @@ fn json(calibration: &Calibration<CostQuartiles>, checked: Option<&[Checked]>) -
 }
 
 /// A row with what follows from it.
-fn checked_json(row: &Checked) -> serde_json::Value {
+pub(super) fn checked_json(row: &Checked) -> serde_json::Value {
     let mut object = serde_json::to_value(row).expect("numbers and words");
     object["off"] = row.off().into();
     object["fairness_off"] = row.fairness_off().into();
@@ -227,7 +236,7 @@ fn table(Calibration { aldis, date, machine, costs }: &Calibration<CostQuartiles
                 let half = format!("{low:.1} – {high:.1}");
                 writeln!(text, "{name:<18} {value:>10.1} {unit}  {half:>21}  {words}")
             }
-            None => writeln!(text, "{name:<18} {:>10}     {:>21}  {words}", "–", "needs two cores"),
+            None => writeln!(text, "{name:<18} {:>10}     {:>21}  {words}", "–", "not measured"),
         };
     }
     text

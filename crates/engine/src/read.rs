@@ -21,7 +21,7 @@ pub(crate) mod batch_buf;
 pub(crate) mod dynamic_partition;
 pub(crate) mod fair_rounds;
 mod ready_list;
-mod ready_set;
+pub(crate) mod ready_set;
 pub(crate) mod round_robin;
 pub(crate) mod shared_queue;
 pub(crate) mod static_partition;

@@ -39,6 +39,7 @@ use crate::write::Write;
 use costs::Ps;
 use world::{Bells, SimWorld, StepWork};
 
+pub mod bare;
 mod costs;
 mod dice;
 mod handshake;
@@ -50,7 +51,7 @@ mod stream;
 mod switch;
 mod world;
 
-pub use costs::Costs;
+pub use costs::{CROWD, Costs};
 pub use outcome::{SimOutcome, SimServed};
 pub use plan::{
     Offer, ReadSpeed, SIMULATED_SWITCHES_MAX, SIMULATED_WORKERS_MAX, SimPlan, SimPlanError,
@@ -172,6 +173,7 @@ impl Net for Sim {
 trait StepWorker {
     fn step(&mut self) -> Next;
     fn lists(&self) -> usize;
+    fn gathered(&self) -> usize;
 }
 
 impl<R: Read<Socket>, W: Write> StepWorker for Worker<Sim, R, W> {
@@ -181,6 +183,10 @@ impl<R: Read<Socket>, W: Write> StepWorker for Worker<Sim, R, W> {
 
     fn lists(&self) -> usize {
         Worker::lists(self)
+    }
+
+    fn gathered(&self) -> usize {
+        Worker::gathered(self)
     }
 }
 
@@ -215,14 +221,13 @@ struct SimStage {
 struct Actor {
     worker: Box<dyn StepWorker>,
     stats: Arc<WorkerStats>,
-    /// Visits whose requests it has not run.
-    visited: u64,
-    /// The most requests that a visit of another brings.
-    visit_requests: u64,
+    /// Visits in the batch in hand.
+    gathered: u64,
     /// What it had done before its last step.
     before: StepWork,
-    /// Whether it may run what others read.
+    /// Whether it runs what others read, and whether others run what it reads.
     pulls: bool,
+    hands: bool,
     /// Lists of other workers that it looks into when its own has nothing for it.
     lists: u64,
 }
@@ -256,15 +261,18 @@ impl SimStage {
             let worker = builder.build(Boxed);
             Actor {
                 stats,
-                visited: 0,
-                visit_requests: (plan.design.read_max / stream::REQUEST_LEN).max(1) as u64,
+                gathered: 0,
                 before: StepWork::default(),
                 pulls: workers.pulls(core),
+                hands: workers.hands(core),
                 lists: worker.lists() as u64 - 1,
                 worker,
             }
         };
-        let actors = builders.into_iter().enumerate().map(actor).collect();
+        let actors: Vec<Actor> = builders.into_iter().enumerate().map(actor).collect();
+        for (core, _) in actors.iter().enumerate().filter(|(_, actor)| actor.hands) {
+            world.borrow_mut().set_hands(core);
+        }
         let acts = pipelines.line_up().may_start_on(EventKind::Publication);
         let publisher = Some(Publisher::new(pipelines.world_builder(), acts))
             .filter(|publisher| !publisher.is_idle());
@@ -374,33 +382,28 @@ impl SimStage {
 impl Actor {
     /// What it did in the step that it has just made.
     fn work(&mut self, next: Next) -> StepWork {
-        let Actor { stats, before, visited, .. } = self;
+        let Actor { stats, before, .. } = self;
         let all = StepWork {
             batches: stats.batches.get(),
-            runs: 0,
             requests: stats.requests.get(),
             visits: stats.visits.get(),
             // A worker that helped found its own list empty, and on average half of the others.
             lists: stats.helped_visits.get() * self.lists.div_ceil(2) + stats.skips.get(),
-            pulled: self.pulls,
+            ..StepWork::default()
         };
         let then = std::mem::replace(before, all);
         // A worker that goes to sleep has looked everywhere, twice.
         let in_vain = if next == Next::Ready { 0 } else { 2 * self.lists };
+        let gathered = std::mem::replace(&mut self.gathered, self.worker.gathered() as u64);
         let (batches, requests) = (all.batches - then.batches, all.requests - then.requests);
-        *visited += all.visits - then.visits;
-        let runs = match (batches, self.pulls) {
-            (0, _) => 0,
-            (_, true) => requests.div_ceil(self.visit_requests),
-            (_, false) => std::mem::take(visited).min(requests),
-        };
         StepWork {
             batches,
-            runs: runs.max(batches),
+            runs: if batches > 0 { gathered.max(batches) } else { 0 },
             requests,
             visits: all.visits - then.visits,
             lists: all.lists - then.lists + in_vain,
             pulled: self.pulls && batches > 0,
+            handed: self.hands && batches == 0 && gathered > 0 && self.gathered == 0,
         }
     }
 }

@@ -292,6 +292,11 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         self.read.lists()
     }
 
+    /// Visits in the batch in hand.
+    pub(crate) fn gathered(&self) -> usize {
+        self.batch.visits.len()
+    }
+
     /// Finds something to do, or goes to sleep.
     #[inline]
     fn look(&mut self) {

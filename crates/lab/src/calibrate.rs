@@ -19,9 +19,13 @@ mod hand_over;
 mod line;
 mod loopback;
 mod machine;
+mod memory;
+mod moved;
+pub(crate) mod own;
 mod poll;
 mod round_trip;
 mod rounds;
+pub(crate) mod shared;
 mod visit;
 mod wake;
 
@@ -37,10 +41,14 @@ pub use machine::{MachineInfo, today};
 pub(crate) use rounds::median;
 pub use rounds::{CostQuartiles, Middle};
 
+use aldis_engine::limits::DESCRIPTORS_SPARE;
+use aldis_engine::sim::CROWD;
 use clock::CalibratedClock;
 use cores::CorePair;
 use rounds::StepPace;
+use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
+use visit::Visits;
 
 /// What was measured, where and when.
 #[derive(Clone, PartialEq, Debug, Serialize)]
@@ -61,6 +69,8 @@ pub enum CalibrationStep {
     /// Visits under load, with requests through the applications. First, so that they are behind
     /// what runs between two sittings and keeps both cores as busy.
     Visit,
+    /// The same with so many connections that none is in a cache when its turn comes.
+    Crowd,
     /// Polls.
     Poll,
     /// Reads and writes.
@@ -71,17 +81,21 @@ pub enum CalibrationStep {
     HandOver,
     /// One request at a time, there and back.
     RoundTrip,
+    /// What the engine does itself.
+    Own,
 }
 
 impl CalibrationStep {
     /// All of them, in order.
-    pub const ALL: [CalibrationStep; 6] = [
+    pub const ALL: [CalibrationStep; 8] = [
         CalibrationStep::Visit,
+        CalibrationStep::Crowd,
         CalibrationStep::Poll,
         CalibrationStep::Exchange,
         CalibrationStep::Wake,
         CalibrationStep::HandOver,
         CalibrationStep::RoundTrip,
+        CalibrationStep::Own,
     ];
 
     /// What is measured, in words.
@@ -91,8 +105,10 @@ impl CalibrationStep {
             CalibrationStep::Exchange => "reads and writes",
             CalibrationStep::Wake => "waking a sleeper",
             CalibrationStep::Visit => "visits under load",
+            CalibrationStep::Crowd => "visits among a thousand switches",
             CalibrationStep::HandOver => "cache lines between two cores",
             CalibrationStep::RoundTrip => "round trips",
+            CalibrationStep::Own => "the engine's own work",
         }
     }
 }
@@ -127,6 +143,20 @@ pub struct Conditions {
     pub macs: u32,
 }
 
+impl Conditions {
+    /// A crowd that knows as many hosts together, so that what differs are the connections.
+    fn of_crowd(self) -> Conditions {
+        let hosts = u64::from(self.switches) * u64::from(self.macs) / u64::from(CROWD);
+        Conditions { switches: CROWD, macs: hosts.clamp(2, 1_000_000) as u32 }
+    }
+
+    /// Whether the process may have both ends of so many connections open.
+    fn has_room(self) -> bool {
+        let most = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+        u64::from(self.switches) * 2 + DESCRIPTORS_SPARE as u64 <= most
+    }
+}
+
 /// What the goals of `docs/performance.md` are about.
 impl Default for Conditions {
     fn default() -> Conditions {
@@ -153,6 +183,9 @@ pub fn sittings(all: Duration) -> (usize, Duration) {
 /// machine whose cores have been busy for a second or two may be slower than one that was at rest.
 const LOADED: u32 = 15;
 const NOT_COUNTED: u32 = 10;
+
+/// How much longer visits in a crowd take than another step.
+const CROWDED: u32 = 3;
 
 impl Calibration<CostQuartiles> {
     /// Of several sittings, one at least, at one machine: the median of their medians or the mean
@@ -209,12 +242,13 @@ fn measure(
 ) -> Result<StepCosts<CostQuartiles>, CalibrationFailure> {
     let cores = CorePair::choose();
     cores::pin(Some(cores.near));
-    let share = length / (CalibrationStep::ALL.len() as u32 - 1 + LOADED);
+    let share = length / (CalibrationStep::ALL.len() as u32 - 2 + LOADED + CROWDED);
     let (middle, clock) = (Middle::Median, CalibratedClock::new());
     let pace = StepPace { warm_up: Duration::ZERO, length: share, middle, stop, clock };
     let warm_up = share * NOT_COUNTED;
     let length = share * (LOADED - NOT_COUNTED);
     let loaded = StepPace { warm_up, length, middle: Middle::Mean, ..pace };
+    let crowded = StepPace { warm_up: share, length: share * (CROWDED - 1), ..loaded };
     let mut begin = |step: CalibrationStep| {
         tell(step);
         move |error: io::Error| match error.kind() {
@@ -224,6 +258,8 @@ fn measure(
     };
     let failed = begin(CalibrationStep::Visit);
     let visits = visit::measure(&loaded, cores, conditions).map_err(failed)?;
+    let failed = begin(CalibrationStep::Crowd);
+    let crowd = crowd(&crowded, cores, conditions, &visits).map_err(failed)?;
     let [[full_read, full_read_byte], [full_write, full_write_byte]] = [visits.read, visits.write];
     let [batch, gather, request] = visits.requests;
     let failed = begin(CalibrationStep::Poll);
@@ -236,8 +272,11 @@ fn measure(
     let failed = begin(CalibrationStep::HandOver);
     let [cas] = hand_over::alone(&pace).map_err(failed)?;
     let two = hand_over::between(&pace, cores).map_err(failed)?;
+    let moved = moved::measure(&pace, cores).map_err(failed)?;
     let failed = begin(CalibrationStep::RoundTrip);
     let [round_trip] = round_trip::measure(&pace, cores).map_err(failed)?;
+    let failed = begin(CalibrationStep::Own);
+    let own = own::measure(&pace, cores).map_err(failed)?;
     Ok(StepCosts {
         poll_ns: poll,
         poll_event_ns: poll_event,
@@ -256,14 +295,53 @@ fn measure(
         batch_ns: batch,
         gather_ns: gather,
         request_ns: request,
+        visit_ns: Some(own[0]),
+        run_ns: Some(own[1]),
+        send_ns: Some(own[2]),
+        crowd_read_ns: crowd.map(|it| it[0]),
+        crowd_read_byte_ps: crowd.map(|it| it[1]),
+        crowd_write_ns: crowd.map(|it| it[2]),
+        crowd_write_byte_ps: crowd.map(|it| it[3]),
+        crowd_batch_ns: crowd.map(|it| it[4]),
+        crowd_request_ns: crowd.map(|it| it[5]),
         waver_pct: visits.waver,
         away_pct: visits.away[0],
         away_ns: visits.away[1],
         line_transfer_ns: two.map(|[transfer, _]| transfer),
+        moved_visit_ns: moved.map(|it| it.visit),
+        hand_ns: moved.map(|it| it.hand[0]),
+        handed_visit_ns: moved.map(|it| it.hand[1]),
+        handed_byte_ps: moved.map(|it| it.hand[2]),
+        pull_ns: moved.map(|it| it.pull[0]),
+        pulled_visit_ns: moved.map(|it| it.pull[1]),
+        pulled_byte_ps: moved.map(|it| it.pull[2]),
         cas_ns: cas,
         contended_cas_ns: two.map(|[_, contended]| contended),
         round_trip_ns: round_trip,
     })
+}
+
+/// What visits in a crowd take more than `few` do: a read, each byte of it, a write, each byte of
+/// it, a visit's part of a batch, each request of it. None where so many descriptors may not be
+/// open.
+fn crowd(
+    pace: &StepPace<'_>,
+    cores: CorePair,
+    conditions: Conditions,
+    few: &Visits,
+) -> io::Result<Option<[CostQuartiles; 6]>> {
+    let conditions = conditions.of_crowd();
+    if !conditions.has_room() {
+        return Ok(None);
+    }
+    let many = visit::measure(pace, cores, conditions)?;
+    let costs = |visits: &Visits| {
+        let [[read, read_byte], [write, write_byte]] = [visits.read, visits.write];
+        let [batch, _, request] = visits.requests;
+        [read, read_byte, write, write_byte, batch, request]
+    };
+    let (many, few) = (costs(&many), costs(few));
+    Ok(Some(std::array::from_fn(|at| many[at].beyond(few[at]))))
 }
 
 #[cfg(test)]

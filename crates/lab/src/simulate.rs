@@ -5,6 +5,8 @@
 //! workers, one row each. The application is a canned answer; what the learning switch costs is in
 //! the costs.
 
+pub mod check;
+
 use std::time::Duration;
 
 use aldis_control::AppSet;
@@ -170,8 +172,25 @@ pub fn costs(measured: &calibrate::StepCosts) -> sim::Costs {
         batch_ns: measured.batch_ns,
         gather_ns: measured.gather_ns,
         request_ns: measured.request_ns,
+        visit_ns: measured.visit_ns.unwrap_or(usual.visit_ns),
+        run_ns: measured.run_ns.unwrap_or(usual.run_ns),
+        send_ns: measured.send_ns.unwrap_or(usual.send_ns),
+        crowd_read_ns: measured.crowd_read_ns.unwrap_or(0.0),
+        crowd_read_byte_ps: measured.crowd_read_byte_ps.unwrap_or(0.0),
+        crowd_write_ns: measured.crowd_write_ns.unwrap_or(0.0),
+        crowd_write_byte_ps: measured.crowd_write_byte_ps.unwrap_or(0.0),
+        crowd_batch_ns: measured.crowd_batch_ns.unwrap_or(0.0),
+        crowd_request_ns: measured.crowd_request_ns.unwrap_or(0.0),
         line_transfer_ns: measured.line_transfer_ns.unwrap_or(usual.line_transfer_ns),
+        moved_visit_ns: measured.moved_visit_ns.unwrap_or(usual.moved_visit_ns),
+        hand_ns: measured.hand_ns.unwrap_or(usual.hand_ns),
+        handed_visit_ns: measured.handed_visit_ns.unwrap_or(usual.handed_visit_ns),
+        handed_byte_ps: measured.handed_byte_ps.unwrap_or(usual.handed_byte_ps),
+        pull_ns: measured.pull_ns.unwrap_or(usual.pull_ns),
+        pulled_visit_ns: measured.pulled_visit_ns.unwrap_or(usual.pulled_visit_ns),
+        pulled_byte_ps: measured.pulled_byte_ps.unwrap_or(usual.pulled_byte_ps),
         cas_ns: measured.cas_ns,
+        moved_request_ns: 0.0,
         round_trip_ns: measured.round_trip_ns,
         waver_pct: measured.waver_pct,
         away_pct: measured.away_pct,

@@ -73,6 +73,11 @@ impl WorkerPlan {
         matches!(self.role(index), Some(Role::Answer | Role::Both))
     }
 
+    /// Whether a worker hands on what it read.
+    pub(crate) fn hands(&self, index: usize) -> bool {
+        matches!(self.role(index), Some(Role::Read | Role::Both))
+    }
+
     /// What all workers share.
     pub(crate) fn shared<N: Net>(
         &self,

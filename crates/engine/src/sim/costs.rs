@@ -1,6 +1,8 @@
 //! What the steps of a worker cost: in a plan as `aldis lab calibrate` measures it, and as the
 //! simulation reckons with it.
 
+use super::stream::REQUEST_LEN;
+
 /// Costs, with the names and units of the file that `aldis lab calibrate` writes: `_ns`
 /// nanoseconds, `_ps` picoseconds, `_pct` percent.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -35,17 +37,56 @@ pub struct Costs {
     pub ring_ns: f64,
     /// What one visit brings to a batch, whatever its size.
     pub batch_ns: f64,
+    /// What the engine itself does around a visit that no other core has a part in: its claim, its
+    /// place in the lists, its state, counters and clocks.
+    pub visit_ns: f64,
+    /// The same around a batch, whatever visits are in it.
+    pub run_ns: f64,
+    /// The same around a write.
+    pub send_ns: f64,
     /// Each request, to chop and parse.
     pub gather_ns: f64,
     /// Each request, in the applications.
     pub request_ns: f64,
     /// A cache line that another core changed, until its content is here.
     pub line_transfer_ns: f64,
+    /// What a visit takes more where another core made the last one to the connection: the words of
+    /// the claim, the session, the counters and the sending side, and the word of the ready set.
+    pub moved_visit_ns: f64,
+    /// What a request takes more where another core answered the last one of its switch: lines of
+    /// the applications' tables.
+    pub moved_request_ns: f64,
+    /// What a worker that reads takes to hand a batch to another core: the words of the queue, and
+    /// the buffer that it gets back.
+    pub hand_ns: f64,
+    /// What each visit of it takes that worker more than one that it answers itself.
+    pub handed_visit_ns: f64,
+    /// Each byte of it, which goes into a buffer that the other core had.
+    pub handed_byte_ps: f64,
+    /// What a worker takes to pull a batch that another core read.
+    pub pull_ns: f64,
+    /// What each visit of it takes that worker more than one that it read itself.
+    pub pulled_visit_ns: f64,
+    /// Each byte of it, which comes from the other core.
+    pub pulled_byte_ps: f64,
     /// A compare-and-swap on a word that no other core uses.
     pub cas_ns: f64,
     /// One request to the other end and one answer back, with no core asleep: two reads, two
     /// writes, and the way.
     pub round_trip_ns: f64,
+    /// A read that finds something takes this more where [`CROWD`] connections take turns: what it
+    /// needs of its own has fallen out of the caches since its last one.
+    pub crowd_read_ns: f64,
+    /// Each byte of it, on top of that.
+    pub crowd_read_byte_ps: f64,
+    /// A write there takes this more.
+    pub crowd_write_ns: f64,
+    /// Each byte of it, on top of that.
+    pub crowd_write_byte_ps: f64,
+    /// What one visit brings to a batch takes this more.
+    pub crowd_batch_ns: f64,
+    /// Each request of it takes this more.
+    pub crowd_request_ns: f64,
     /// How much the same work takes longer or shorter than its mean, at most: adaptive batching
     /// climbs by what it measures.
     pub waver_pct: f64,
@@ -76,11 +117,28 @@ impl Default for Costs {
             wake_ns: 41_435.0,
             ring_ns: 12_627.0,
             batch_ns: 196.5,
+            visit_ns: 85.6,
+            run_ns: 0.0,
+            send_ns: 0.0,
             gather_ns: 4.0,
             request_ns: 19.4,
             line_transfer_ns: 77.3,
+            moved_visit_ns: 618.4,
+            moved_request_ns: 19.3,
+            hand_ns: 463.8,
+            handed_visit_ns: 309.2,
+            handed_byte_ps: 151.0,
+            pull_ns: 463.8,
+            pulled_visit_ns: 309.2,
+            pulled_byte_ps: 151.0,
             cas_ns: 10.7,
             round_trip_ns: 8201.0,
+            crowd_read_ns: 0.0,
+            crowd_read_byte_ps: 0.0,
+            crowd_write_ns: 0.0,
+            crowd_write_byte_ps: 0.0,
+            crowd_batch_ns: 0.0,
+            crowd_request_ns: 0.0,
             waver_pct: 0.0,
             away_pct: 0.0,
             away_ns: 0.0,
@@ -88,24 +146,14 @@ impl Default for Costs {
     }
 }
 
+/// Connections that take turns while the costs of a visit are measured, and those of a visit in a
+/// crowd.
+const FEW: f64 = 16.0;
+/// See there.
+pub const CROWD: u32 = 1_024;
+
 /// A span of simulated time, or a moment behind the start, in picoseconds.
 pub(super) type Ps = u64;
-
-/// Cache lines of a connection that a worker needs one after the other, before it can read from it:
-/// its claim, state, session, in_flight, counters and what goes out. Counted in `conn.rs`.
-const VISIT_LINES: f64 = 8.0;
-
-/// Lines of the applications' tables that a request needs, of which so many are on their way at a
-/// time: the learning switch's two, and the depth at which it looks ahead.
-const REQUEST_LINES: f64 = 2.0;
-const LINES_AT_A_TIME: f64 = 8.0;
-
-/// Lines of a batch that one worker hands to another: the queue's ends, and the batch's own lists.
-const JOB_LINES: f64 = 6.0;
-
-/// Atomic words that a visit takes and lets go of: its claim, its visits in flight, its state, its
-/// place in the lists.
-const VISIT_WORDS: f64 = 8.0;
 
 /// The costs as the simulation adds them up, in whole picoseconds, so that no sum depends on its
 /// command.
@@ -130,20 +178,24 @@ pub(super) struct Prices {
     pub(super) request: Ps,
     /// Looking round: what every step costs at least.
     pub(super) step: Ps,
-    /// The words of a visit.
+    /// The engine's part of a visit, of a batch, and of a write.
     pub(super) visit: Ps,
+    pub(super) run: Ps,
+    pub(super) send: Ps,
     /// One line that another core changed.
     pub(super) line: Ps,
     /// On top of a visit, where another core made the last one.
     pub(super) moved_visit: Ps,
     /// On top of a request, where another core answered the last one of its switch.
     pub(super) moved_request: Ps,
-    /// A batch that another core read.
-    pub(super) job: Ps,
-    /// On top of each request of it: its own bytes.
-    pub(super) job_byte: Ps,
+    /// A batch that another core is to answer, each visit of it, and each byte.
+    pub(super) hand: BatchPrices,
+    /// The same of a batch that another core read.
+    pub(super) pull: BatchPrices,
     /// From one end of the wire to the other.
     pub(super) way: Ps,
+    /// On top where a crowd takes turns.
+    pub(super) crowd: CrowdPrices,
     /// By which part of itself a step takes more or less, at most.
     pub(super) waver: f64,
     /// How often it is interrupted, a picosecond of work, and for how long on average.
@@ -175,13 +227,30 @@ impl Prices {
             request: ps(costs.request_ns),
             // Time always passes.
             step: ps(cas_ns).max(1000),
-            visit: ps(cas_ns * VISIT_WORDS),
+            visit: ps(costs.visit_ns),
+            run: ps(costs.run_ns),
+            send: ps(costs.send_ns),
             line: ps(line_transfer_ns),
-            moved_visit: ps(line_transfer_ns * VISIT_LINES),
-            moved_request: ps(line_transfer_ns * REQUEST_LINES / LINES_AT_A_TIME),
-            job: ps(line_transfer_ns * JOB_LINES),
-            job_byte: ps(line_transfer_ns / 64.0 / LINES_AT_A_TIME),
+            moved_visit: ps(costs.moved_visit_ns),
+            moved_request: ps(costs.moved_request_ns),
+            hand: BatchPrices {
+                batch: ps(costs.hand_ns),
+                visit: ps(costs.handed_visit_ns),
+                byte: ps(costs.handed_byte_ps / 1000.0),
+            },
+            pull: BatchPrices {
+                batch: ps(costs.pull_ns),
+                visit: ps(costs.pulled_visit_ns),
+                byte: ps(costs.pulled_byte_ps / 1000.0),
+            },
             way: ps((round_trip_ns - 2.0 * read_ns - 2.0 * write_ns) / 2.0),
+            crowd: CrowdPrices {
+                read: ps(costs.crowd_read_ns + costs.crowd_batch_ns) as f64,
+                read_byte: costs.crowd_read_byte_ps.max(0.0),
+                request: ps(costs.crowd_request_ns) as f64,
+                write: ps(costs.crowd_write_ns) as f64,
+                write_byte: costs.crowd_write_byte_ps.max(0.0),
+            },
             waver: (costs.waver_pct / 100.0).clamp(0.0, 1.0),
             away_often: costs.away_pct.max(0.0) / 100.0 / (costs.away_ns.max(1.0) * 1000.0),
             away: costs.away_ns.max(1.0) * 1000.0,
@@ -189,9 +258,54 @@ impl Prices {
     }
 }
 
+/// What a batch takes that goes from one core to another.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct BatchPrices {
+    pub(super) batch: Ps,
+    pub(super) visit: Ps,
+    pub(super) byte: Ps,
+}
+
+/// What visits take more in a crowd, in picoseconds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct CrowdPrices {
+    /// A read, and what the visit brings to its batch.
+    pub(super) read: f64,
+    pub(super) read_byte: f64,
+    pub(super) request: f64,
+    pub(super) write: f64,
+    pub(super) write_byte: f64,
+}
+
+impl CrowdPrices {
+    /// A read of so many bytes, what they are parsed to and answered with.
+    pub(super) fn read(&self, cold: f64, bytes: usize) -> Ps {
+        let requests = (bytes / REQUEST_LEN) as f64;
+        (cold * (self.read + bytes as f64 * self.read_byte + requests * self.request)) as Ps
+    }
+
+    /// A write of so many bytes.
+    pub(super) fn write(&self, cold: f64, bytes: usize) -> Ps {
+        (cold * (self.write + bytes as f64 * self.write_byte)) as Ps
+    }
+}
+
+/// How much of that a visit takes before which so many other visits were made since the last one to
+/// the same connection: nothing among few, all of it in a crowd, and in between as much for each
+/// doubling.
+pub(super) fn coldness(visits: u64) -> f64 {
+    ((visits as f64 / FEW).log2() / (f64::from(CROWD) / FEW).log2()).clamp(0.0, 1.0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_connection_is_cold_after_the_visits_of_a_crowd() {
+        assert_eq!([0, 1, 16, 1_024, 5_000].map(coldness), [0.0, 0.0, 0.0, 1.0, 1.0]);
+        assert_eq!(coldness(128), 0.5);
+    }
 
     #[test]
     fn a_round_trip_is_two_reads_two_writes_and_the_way() {

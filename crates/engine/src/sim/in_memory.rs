@@ -33,8 +33,11 @@ use crate::shared::inbox::Inbox;
 use script::MemoryScript;
 use switch::MemorySwitch;
 
+mod ends;
 mod script;
 mod switch;
+
+pub use ends::MemoryEnds;
 
 /// The workers, and the switches in memory.
 #[derive(Clone, Debug)]

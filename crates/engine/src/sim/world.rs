@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use aldis_control::Time;
 
-use super::costs::{Prices, Ps};
+use super::costs::{Prices, Ps, coldness};
 use super::dice::Dice;
 use super::plan::{ReadSpeed, SimPlan};
 use super::stream::{REQUEST_LEN, SimStream};
@@ -51,6 +51,8 @@ pub(super) struct SimWorld {
     /// Events so far: of two at the same moment, the one that was made first comes first.
     made: u64,
     bells: Arc<Bells>,
+    /// Visits of all cores so far.
+    visits: u64,
     prices: Prices,
     window: MeasureWindow,
     /// Switches that are not up.
@@ -72,6 +74,8 @@ struct Core {
     ready: VecDeque<usize>,
     /// How much it works until an interrupt, in picoseconds.
     undisturbed: f64,
+    /// Whether what it reads is answered by others.
+    hands: bool,
     /// What of the step that it makes has wavered and been interrupted already.
     settled: Ps,
 }
@@ -104,6 +108,10 @@ struct SimConnection {
     /// The cores that read from it and wrote to it last.
     reader: usize,
     writer: usize,
+    /// How many visits there had been at its last one, and how much of it had fallen out of the
+    /// caches by then: 0 to 1.
+    visited: u64,
+    cold: f64,
     /// Whether an event will let it ask, or read.
     asks: bool,
     sips: bool,
@@ -153,6 +161,8 @@ pub(super) struct StepWork {
     pub(super) lists: u64,
     /// Whether what it ran was read by another.
     pub(super) pulled: bool,
+    /// Whether it handed a batch on.
+    pub(super) handed: bool,
 }
 
 impl SimWorld {
@@ -162,6 +172,7 @@ impl SimWorld {
             asleep: None,
             ready: VecDeque::new(),
             undisturbed: 0.0,
+            hands: false,
             settled: 0,
         };
         let wire = |(number, switch)| SimConnection {
@@ -176,6 +187,8 @@ impl SimWorld {
             closed: Arc::default(),
             reader: usize::MAX,
             writer: usize::MAX,
+            visited: 0,
+            cold: 0.0,
             asks: false,
             sips: false,
         };
@@ -186,6 +199,7 @@ impl SimWorld {
             events: BinaryHeap::new(),
             made: 0,
             bells,
+            visits: 0,
             prices: Prices::new(&plan.costs),
             window: MeasureWindow { begin: Ps::MAX, end: Ps::MAX },
             awaited: plan.switches.len(),
@@ -199,6 +213,11 @@ impl SimWorld {
             world.make(way, SimEvent::Arrive(wire, SimSwitch::greeting()));
         }
         world
+    }
+
+    /// Others answer what this core reads.
+    pub(super) fn set_hands(&mut self, core: usize) {
+        self.cores[core].hands = true;
     }
 
     /// What says that the controller closed the connection of a switch.
@@ -252,12 +271,17 @@ impl SimWorld {
     pub(super) fn stepped(&mut self, core: usize, began: Ps, work: StepWork, until: Option<Time>) {
         let prices = self.prices;
         let mut took = prices.step
+            + work.batches * prices.run
             + work.runs * prices.batch
             + work.requests * prices.request
             + work.visits * prices.visit
             + work.lists * prices.line;
         if work.pulled {
-            took += prices.job + work.requests * REQUEST_LEN as Ps * prices.job_byte;
+            let bytes = work.requests * REQUEST_LEN as Ps;
+            took += prices.pull.batch + work.runs * prices.pull.visit + bytes * prices.pull.byte;
+        }
+        if work.handed {
+            took += prices.hand.batch;
         }
         took += self.rings(began);
         self.cores[core].clock += took;
@@ -490,19 +514,25 @@ impl SimWorld {
         let prices = self.prices;
         let wire = &mut self.wires[at];
         let count = wire.incoming.take(into);
-        let clock = &mut self.cores[core].clock;
         if std::mem::replace(&mut wire.reader, core) != core {
-            *clock += prices.moved_visit;
+            self.cores[core].clock += prices.moved_visit;
         }
         if count == 0 {
-            *clock += prices.empty_read;
+            self.cores[core].clock += prices.empty_read;
             return None;
         }
         // The step that follows takes it apart, and lets go of the connection when it is done.
         let apart = count as Ps * prices.gather / REQUEST_LEN as Ps;
         wire.left = wire.incoming.len() > 0;
         wire.unanswered += 1;
-        *clock += apart
+        self.visits += 1;
+        let before = std::mem::replace(&mut wire.visited, self.visits);
+        wire.cold = coldness(self.visits - before - 1);
+        if self.cores[core].hands {
+            self.cores[core].clock += prices.hand.visit + count as Ps * prices.hand.byte;
+        }
+        self.cores[core].clock += apart
+            + prices.crowd.read(wire.cold, count)
             + match wire.left {
                 true => prices.full_read + count as Ps * prices.full_read_byte,
                 false => prices.read + count as Ps * prices.read_byte,
@@ -536,6 +566,7 @@ impl SimWorld {
                 prices.write + count as Ps * prices.write_byte
             }
         };
+        let cost = cost + prices.send + prices.crowd.write(wire.cold, count);
         // At once: adaptive batching takes the time of a batch up to its last write, within the
         // step.
         let took = wavering(cost, self.jitter.max(prices.waver), &mut self.dice);

@@ -49,6 +49,35 @@ pub struct StepCosts<T = f64> {
     pub gather_ns: T,
     /// Each request, in the applications: the learning switch, under load.
     pub request_ns: T,
+    /// What the engine itself does around a visit. This and the next two: none in files of before they
+    /// were measured.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub visit_ns: Option<T>,
+    /// The same around a batch.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub run_ns: Option<T>,
+    /// The same around a write.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub send_ns: Option<T>,
+    /// A read that leaves some of what there is, on top, where 1,024 connections take turns. This
+    /// and what follows: none where so many descriptors may not be open.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub crowd_read_ns: Option<T>,
+    /// Each byte of it, on top.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub crowd_read_byte_ps: Option<T>,
+    /// A write there, on top.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub crowd_write_ns: Option<T>,
+    /// Each byte of it, on top.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub crowd_write_byte_ps: Option<T>,
+    /// What one visit brings to a batch there, on top.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub crowd_batch_ns: Option<T>,
+    /// Each request there, on top.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub crowd_request_ns: Option<T>,
     /// How much the same work takes longer or shorter than its mean, at most.
     pub waver_pct: T,
     /// What the longest of the visits took beyond the others, of the time of all: interruptions.
@@ -60,6 +89,28 @@ pub struct StepCosts<T = f64> {
     /// core.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub line_transfer_ns: Option<T>,
+    /// What a visit takes more where another core made the last one to the connection. This and what
+    /// follows: none where there is one core.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub moved_visit_ns: Option<T>,
+    /// What a worker that reads takes to hand a batch to another core.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub hand_ns: Option<T>,
+    /// Each visit of it, more than one that it answers itself.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub handed_visit_ns: Option<T>,
+    /// Each byte of it, more than into a buffer of its own.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub handed_byte_ps: Option<T>,
+    /// What a worker takes to pull a batch that another core read.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub pull_ns: Option<T>,
+    /// Each visit of it, more than one that it read itself.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub pulled_visit_ns: Option<T>,
+    /// Each byte of it, more than from a buffer of its own.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub pulled_byte_ps: Option<T>,
     /// A compare-and-swap on a word that no other core uses.
     pub cas_ns: T,
     /// A compare-and-swap, until it succeeds, on a word that one other core changes all the time.
@@ -82,13 +133,13 @@ pub struct CostRow<T> {
     pub name: &'static str,
     /// What it is.
     pub words: &'static str,
-    /// None where it was not measured, for want of a second core.
+    /// None where it was not measured, for want of a second core or of descriptors.
     pub cost: Option<T>,
 }
 
 impl<T> StepCosts<T> {
     /// All of them, in order.
-    pub fn rows(self) -> [CostRow<T>; 24] {
+    pub fn rows(self) -> [CostRow<T>; 40] {
         let row = |name, cost, words| CostRow { name, words, cost };
         [
             row("poll_ns", Some(self.poll_ns), "a poll that finds nothing"),
@@ -108,10 +159,26 @@ impl<T> StepCosts<T> {
             row("batch_ns", Some(self.batch_ns), "a visit's part of a batch"),
             row("gather_ns", Some(self.gather_ns), "each request of it, chopped and parsed"),
             row("request_ns", Some(self.request_ns), "each request of it, in the learning switch"),
+            row("visit_ns", self.visit_ns, "a visit in the engine itself"),
+            row("run_ns", self.run_ns, "a batch in the engine itself"),
+            row("send_ns", self.send_ns, "a write in the engine itself"),
+            row("crowd_read_ns", self.crowd_read_ns, "a read more, among 1,024 connections"),
+            row("crowd_read_byte_ps", self.crowd_read_byte_ps, "each byte of it more"),
+            row("crowd_write_ns", self.crowd_write_ns, "a write more, among 1,024"),
+            row("crowd_write_byte_ps", self.crowd_write_byte_ps, "each byte of it more"),
+            row("crowd_batch_ns", self.crowd_batch_ns, "a visit's part of a batch more"),
+            row("crowd_request_ns", self.crowd_request_ns, "each request of it more"),
             row("waver_pct", Some(self.waver_pct), "by which the same takes more or less"),
             row("away_pct", Some(self.away_pct), "of the time in interruptions"),
             row("away_ns", Some(self.away_ns), "each of them"),
             row("line_transfer_ns", self.line_transfer_ns, "a cache line from core to core"),
+            row("moved_visit_ns", self.moved_visit_ns, "a visit more, where it was another core's"),
+            row("hand_ns", self.hand_ns, "to hand a batch to another core"),
+            row("handed_visit_ns", self.handed_visit_ns, "each visit of it more"),
+            row("handed_byte_ps", self.handed_byte_ps, "each byte of it more"),
+            row("pull_ns", self.pull_ns, "to pull a batch from another core"),
+            row("pulled_visit_ns", self.pulled_visit_ns, "each visit of it more"),
+            row("pulled_byte_ps", self.pulled_byte_ps, "each byte of it more"),
             row("cas_ns", Some(self.cas_ns), "a compare-and-swap, alone"),
             row("contended_cas_ns", self.contended_cas_ns, "the same against another core"),
             row("round_trip_ns", Some(self.round_trip_ns), "a request there, an answer back"),
@@ -138,10 +205,26 @@ impl<T> StepCosts<T> {
             batch_ns: change(self.batch_ns),
             gather_ns: change(self.gather_ns),
             request_ns: change(self.request_ns),
+            visit_ns: self.visit_ns.map(&mut change),
+            run_ns: self.run_ns.map(&mut change),
+            send_ns: self.send_ns.map(&mut change),
+            crowd_read_ns: self.crowd_read_ns.map(&mut change),
+            crowd_read_byte_ps: self.crowd_read_byte_ps.map(&mut change),
+            crowd_write_ns: self.crowd_write_ns.map(&mut change),
+            crowd_write_byte_ps: self.crowd_write_byte_ps.map(&mut change),
+            crowd_batch_ns: self.crowd_batch_ns.map(&mut change),
+            crowd_request_ns: self.crowd_request_ns.map(&mut change),
             waver_pct: change(self.waver_pct),
             away_pct: change(self.away_pct),
             away_ns: change(self.away_ns),
             line_transfer_ns: self.line_transfer_ns.map(&mut change),
+            moved_visit_ns: self.moved_visit_ns.map(&mut change),
+            hand_ns: self.hand_ns.map(&mut change),
+            handed_visit_ns: self.handed_visit_ns.map(&mut change),
+            handed_byte_ps: self.handed_byte_ps.map(&mut change),
+            pull_ns: self.pull_ns.map(&mut change),
+            pulled_visit_ns: self.pulled_visit_ns.map(&mut change),
+            pulled_byte_ps: self.pulled_byte_ps.map(&mut change),
             cas_ns: change(self.cas_ns),
             contended_cas_ns: self.contended_cas_ns.map(&mut change),
             round_trip_ns: change(self.round_trip_ns),

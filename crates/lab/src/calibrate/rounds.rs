@@ -46,7 +46,7 @@ pub struct CostQuartiles {
 
 impl CostQuartiles {
     /// Of what no round has alone.
-    pub(super) fn alone(value: f64) -> CostQuartiles {
+    pub(crate) fn alone(value: f64) -> CostQuartiles {
         CostQuartiles::of(vec![value], Middle::Mean)
     }
 
@@ -61,6 +61,13 @@ impl CostQuartiles {
         let [value, low, high] =
             [value, rounds[quarter], rounds[rounds.len() - 1 - quarter]].map(tenths);
         CostQuartiles { value, middle, low, high, rounds: rounds.len() }
+    }
+
+    /// How much more it is than another cost; the least that is reported where it is less.
+    pub(super) fn beyond(self, other: CostQuartiles) -> CostQuartiles {
+        let [value, low, high] =
+            [self.value, self.low, self.high].map(|cost| tenths(cost - other.value));
+        CostQuartiles { value, low, high, ..self }
     }
 
     /// Of sittings, one at least, with their quartiles. The mean is that of all their rounds: a
@@ -187,6 +194,13 @@ mod tests {
         assert_eq!((together.value, together.rounds), (11.1, 450));
         let median = CostQuartiles { middle: Middle::Median, ..slow };
         assert_eq!(CostQuartiles::over(&[median]).value, 20.0);
+    }
+
+    #[test]
+    fn what_is_beyond_another_cost_is_never_less_than_nothing() {
+        let cost =
+            |value, low, high| CostQuartiles { value, middle: Middle::Mean, low, high, rounds: 9 };
+        assert_eq!(cost(9.0, 6.0, 11.0).beyond(cost(7.0, 5.0, 8.0)), cost(2.0, LEAST, 4.0));
     }
 
     #[test]

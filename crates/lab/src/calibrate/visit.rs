@@ -32,7 +32,9 @@ use aldis_control::{
     AppSet, Batch, EventKind, Output, Pipeline, RequestHeader, Run, Switch, Time, parse,
 };
 use aldis_emulator::load::{self, Load, Mode, Moment, Watch};
-use aldis_engine::limits::{EVENTS_PER_POLL, READ_MAX, RECEIVE_BUFFER, SEND_BUFFER};
+use aldis_engine::limits::{
+    EVENTS_PER_POLL, READ_MAX, RECEIVE_BUFFER, RECEIVE_BUFFER_OF_MANY, RECEIVE_BUFFERS, SEND_BUFFER,
+};
 use aldis_wire::msg::{Port, PortDetails, PortNo};
 use aldis_wire::{Chop, DatapathId, FixedText, Header, MacAddr, Version, v10};
 use rustix::event::Timespec;
@@ -99,7 +101,9 @@ pub(super) fn measure(
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
     // As the engine has them.
     sockopt::set_socket_send_buffer_size(&listener, SEND_BUFFER)?;
-    sockopt::set_socket_recv_buffer_size(&listener, RECEIVE_BUFFER)?;
+    let of_many = conditions.switches as usize > RECEIVE_BUFFERS;
+    let buffer = if of_many { RECEIVE_BUFFER_OF_MANY } else { RECEIVE_BUFFER };
+    sockopt::set_socket_recv_buffer_size(&listener, buffer)?;
     listener.set_nonblocking(true)?;
     let load = Load { poll: cores.far.is_some(), ..conditions.load(listener.local_addr()?) };
     let signs = Signs::default();

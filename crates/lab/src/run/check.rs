@@ -188,11 +188,11 @@ impl<'a> Check<'a> {
 
 /// What one run found.
 #[derive(Clone, Copy, Debug)]
-struct CheckedRun {
-    rps: f64,
-    deviation: f64,
-    cpu_ns: Option<f64>,
-    generator_limited: bool,
+pub(crate) struct CheckedRun {
+    pub(crate) rps: f64,
+    pub(crate) deviation: f64,
+    pub(crate) cpu_ns: Option<f64>,
+    pub(crate) generator_limited: bool,
 }
 
 impl CheckedRun {
@@ -210,7 +210,11 @@ impl CheckedRun {
 
 impl Checked {
     /// Of runs, which are put in order, and simulations; one of each at least.
-    fn new(design: String, runs: &mut [CheckedRun], simulated: &[SimOutcome]) -> Checked {
+    pub(crate) fn new(
+        design: String,
+        runs: &mut [CheckedRun],
+        simulated: &[SimOutcome],
+    ) -> Checked {
         let middle = runs.len() / 2;
         let mut deviations: Vec<f64> = runs.iter().map(|run| run.deviation).collect();
         let measured_deviation = median(&mut deviations);

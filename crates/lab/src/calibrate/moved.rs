@@ -1,0 +1,214 @@
+//! What it costs that another core had a connection last, or read what is answered here.
+//!
+//! A visit's words are those of the engine's own connections, and the queue is its own queue
+//! ([`aldis_engine::sim::bare`]); nothing else is done. Two cores visit the same connections in
+//! turn, each the next one that the other has not claimed; or each visits its own: the difference
+//! is what moves. In the same way one core hands batches to another, or to itself.
+
+use std::io;
+use std::sync::Barrier;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Instant;
+
+use aldis_control::stats::WorkerStats;
+use aldis_engine::sim::bare::{BareBatch, BareConns, BareQueue};
+
+use super::cores::{CorePair, pin};
+use super::rounds::{CostQuartiles, StepPace, median};
+
+/// Connections: as many as the papers' networks have switches.
+const CONNECTIONS: usize = 79;
+
+/// Requests of a visit: what 2 KB hold.
+const REQUESTS: u64 = 25;
+
+/// Laps over all connections, and batches, that are timed together.
+const LAPS: usize = 20;
+const BATCHES: usize = 400;
+
+/// Batches that are handed on: so many visits of so many bytes each.
+const SHAPES: [(usize, usize); 3] = [(1, 2 * 1024), (8, 2 * 1024), (1, 16 * 1024)];
+
+/// What moves from core to core.
+#[derive(Clone, Copy)]
+pub(super) struct Moved {
+    /// `moved_visit_ns`.
+    pub(super) visit: CostQuartiles,
+    /// `hand_ns`, `handed_visit_ns` and `handed_byte_ps`.
+    pub(super) hand: [CostQuartiles; 3],
+    /// `pull_ns`, `pulled_visit_ns` and `pulled_byte_ps`.
+    pub(super) pull: [CostQuartiles; 3],
+}
+
+/// All of that, where there are two cores.
+pub(super) fn measure(pace: &StepPace<'_>, cores: CorePair) -> io::Result<Option<Moved>> {
+    let Some(far) = cores.far else { return Ok(None) };
+    let costs = pace.rounds(|| {
+        let visit = visits(pace, far, true) - visits(pace, far, false);
+        let two = SHAPES.map(|shape| between(pace, far, shape));
+        let one = SHAPES.map(|shape| alone(pace, shape));
+        let [hand, pull] = [0, 1].map(|side| {
+            let [two, one] = [two, one].map(|shapes| Batches::of(shapes.map(|both| both[side])));
+            [two.batch, two.visit - one.visit, (two.byte - one.byte) * 1e3]
+        });
+        Ok([visit, hand[0], hand[1], hand[2], pull[0], pull[1], pull[2]])
+    })?;
+    let [visit, hand, handed, handed_byte, pull, pulled, pulled_byte] = costs;
+    Ok(Some(Moved { visit, hand: [hand, handed, handed_byte], pull: [pull, pulled, pulled_byte] }))
+}
+
+/// Nanoseconds of a visit on one core, beside another that visits the same connections, or others.
+fn visits(pace: &StepPace<'_>, far: usize, shared: bool) -> f64 {
+    let both = [CONNECTIONS, CONNECTIONS].map(BareConns::new);
+    let (over, ready) = (AtomicBool::new(false), Barrier::new(2));
+    let lap = |conns: &BareConns, from: usize| {
+        let mut made = 0;
+        for step in 0..CONNECTIONS {
+            let at = (from + step) % CONNECTIONS;
+            if conns.is_ready(at) && conns.read(at, step as u64, REQUESTS) {
+                conns.write(at, step as u64, REQUESTS);
+                made += 1;
+            }
+        }
+        made
+    };
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            pin(Some(far));
+            ready.wait();
+            while !over.load(Ordering::Relaxed) {
+                lap(&both[usize::from(!shared)], CONNECTIONS / 2);
+            }
+        });
+        ready.wait();
+        for _ in 0..LAPS {
+            lap(&both[0], 0);
+        }
+        let laps = || (0..LAPS).map(|_| lap(&both[0], 0)).sum::<u64>();
+        let (spent, made) = pace.clock.time(laps);
+        over.store(true, Ordering::Relaxed);
+        spent / made.max(1) as f64
+    })
+}
+
+/// Nanoseconds of what a batch of this shape takes the core that reads it, and the one that
+/// answers it.
+fn between(pace: &StepPace<'_>, far: usize, (visits, bytes): (usize, usize)) -> [f64; 2] {
+    let queue = BareQueue::new(CONNECTIONS);
+    thread::scope(|scope| {
+        let answers = scope.spawn(|| {
+            pin(Some(far));
+            let (stats, mut batch) = (WorkerStats::default(), BareBatch::new(visits * bytes));
+            let mut took = Vec::with_capacity(2 * BATCHES);
+            while took.len() < 2 * BATCHES {
+                let begun = Instant::now();
+                let (spent, answered) = pace
+                    .clock
+                    .time(|| queue.pull(&mut batch, &stats).then(|| queue.answer(&mut batch, 1)));
+                if answered.is_some() {
+                    took.push(spent);
+                } else {
+                    while begun.elapsed().as_nanos() < 200 {
+                        std::hint::spin_loop();
+                    }
+                }
+            }
+            second_half(took)
+        });
+        let (stats, mut batch) = (WorkerStats::default(), BareBatch::new(visits * bytes));
+        let mut took = Vec::with_capacity(2 * BATCHES);
+        let mut at = 0;
+        while took.len() < 2 * BATCHES {
+            let (filled, ()) = pace.clock.time(|| {
+                (0..visits).for_each(|visit| {
+                    queue.gather(&mut batch, (at + visit) % CONNECTIONS, at as u64, bytes);
+                });
+            });
+            at += visits;
+            loop {
+                let (handed, is_handed) = pace.clock.time(|| queue.hand(&mut batch, &stats));
+                if is_handed {
+                    took.push(filled + handed);
+                    break;
+                }
+                thread::yield_now();
+            }
+        }
+        [second_half(took), answers.join().expect("it does not panic")]
+    })
+}
+
+/// The same on one core, which answers each batch before it reads the next.
+fn alone(pace: &StepPace<'_>, (visits, bytes): (usize, usize)) -> [f64; 2] {
+    let (queue, stats) = (BareQueue::new(CONNECTIONS), WorkerStats::default());
+    let [mut read, mut run] = [(); 2].map(|()| BareBatch::new(visits * bytes));
+    let mut took = [(); 2].map(|()| Vec::with_capacity(2 * BATCHES));
+    for number in 0..2 * BATCHES {
+        let (spent, _) = pace.clock.time(|| {
+            (0..visits).for_each(|visit| {
+                let at = (number * visits + visit) % CONNECTIONS;
+                queue.gather(&mut read, at, number as u64, bytes);
+            });
+            queue.hand(&mut read, &stats)
+        });
+        took[0].push(spent);
+        let answered = || queue.pull(&mut run, &stats).then(|| queue.answer(&mut run, 1));
+        took[1].push(pace.clock.time(answered).0);
+    }
+    took.map(second_half)
+}
+
+/// The median of what came when everything had been touched once.
+fn second_half(mut took: Vec<f64>) -> f64 {
+    median(&mut took.split_off(BATCHES))
+}
+
+/// What a batch takes, each visit of it, and each byte.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Batches {
+    batch: f64,
+    visit: f64,
+    byte: f64,
+}
+
+impl Batches {
+    /// From what batches of [`SHAPES`] take.
+    fn of([small, several, large]: [f64; 3]) -> Batches {
+        let [(one, short), (many, _), (_, long)] = SHAPES;
+        let byte = (large - small) / (long - short) as f64;
+        let visit = (several - small) / (many - one) as f64 - byte * short as f64;
+        Batches { batch: small - visit - byte * short as f64, visit, byte }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::clock::CalibratedClock;
+    use super::super::rounds::Middle;
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn batches_are_taken_apart_into_what_they_were_made_of() {
+        let took =
+            SHAPES.map(|(visits, bytes)| 100.0 + visits as f64 * (30.0 + 0.25 * bytes as f64));
+        let Batches { batch, visit, byte } = Batches::of(took);
+        assert!((batch - 100.0).abs() < 1e-6 && (visit - 30.0).abs() < 1e-6, "{batch} {visit}");
+        assert!((byte - 0.25).abs() < 1e-9, "{byte}");
+    }
+
+    #[test]
+    fn everything_is_visited_handed_on_and_answered() {
+        let (stop, middle) = (AtomicBool::new(false), Middle::Median);
+        let [warm_up, length] = [Duration::ZERO; 2];
+        let pace = StepPace { warm_up, length, middle, stop: &stop, clock: CalibratedClock::new() };
+        let cores = CorePair::choose();
+        let moved = measure(&pace, cores).unwrap();
+        assert_eq!(moved.is_some(), cores.far.is_some());
+        let sane = |cost: &CostQuartiles| (0.1..1e7).contains(&cost.value);
+        assert!(moved.is_none_or(|moved| {
+            sane(&moved.visit) && moved.hand.iter().all(sane) && moved.pull.iter().all(sane)
+        }));
+    }
+}

@@ -1,0 +1,124 @@
+//! What several workers over switches in memory cost each other, all that a simulation of them
+//! needs: bare loops on all cores at once, the engine's own work, and what moves between two cores.
+
+use std::io;
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use aldis_engine::sim::Costs;
+
+use super::clock::CalibratedClock;
+use super::cores::{CorePair, pin};
+use super::memory::{self, MemoryVisits};
+use super::own::OwnCosts;
+use super::rounds::{Middle, StepPace};
+use super::{hand_over, moved, wake};
+
+/// Switches in memory that are always full, and the hosts of each.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct MemoryLoad {
+    /// Switches, 1 to 10,000.
+    pub switches: usize,
+    /// Hosts of each, 2 to 65,536.
+    pub hosts: u32,
+}
+
+/// As many switches as the papers have.
+impl Default for MemoryLoad {
+    fn default() -> MemoryLoad {
+        MemoryLoad { switches: 79, hosts: 1_000 }
+    }
+}
+
+/// How many times shorter each of the steps is than all bare loops.
+const STEPS: u32 = 5;
+
+/// What was measured at one time.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct SharedCosts {
+    visits: MemoryVisits,
+    own: OwnCosts,
+    /// What is left of the costs: nothing else of them is meant.
+    between: Costs,
+}
+
+impl SharedCosts {
+    /// On these cores, two at least, for about three times `length`.
+    pub(crate) fn measure(
+        load: MemoryLoad,
+        cores: &[usize],
+        length: Duration,
+        stop: &AtomicBool,
+    ) -> io::Result<SharedCosts> {
+        let visits = MemoryVisits::mean(&memory::visits(cores, load, false, length));
+        let shared = MemoryVisits::mean(&memory::visits(cores, load, true, length));
+        let own = OwnCosts::beyond(&visits, load, cores, length / STEPS)?;
+        let pair = CorePair::choose();
+        let length = length / STEPS;
+        let between = thread::scope(|scope| {
+            let measure = || {
+                pin(Some(pair.near));
+                let (warm_up, middle) = (Duration::ZERO, Middle::Median);
+                let pace =
+                    StepPace { warm_up, length, middle, stop, clock: CalibratedClock::new() };
+                between(&pace, pair)
+            };
+            scope.spawn(measure).join().expect("measuring does not panic")
+        })?;
+        let moved_request_ns = (shared.request_ns() - visits.request_ns()).max(0.0);
+        Ok(SharedCosts { visits, own, between: Costs { moved_request_ns, ..between } })
+    }
+
+    /// The mean of several, one at least, as a simulation takes it.
+    pub(crate) fn costs(all: &[SharedCosts]) -> Costs {
+        let visits: Vec<MemoryVisits> = all.iter().map(|it| it.visits).collect();
+        let mean = |of: &dyn Fn(&SharedCosts) -> f64| {
+            (all.iter().map(of).sum::<f64>() / all.len() as f64).max(0.0)
+        };
+        MemoryVisits::mean(&visits).costs(Costs {
+            visit_ns: mean(&|it| it.own.visit),
+            run_ns: mean(&|it| it.own.run),
+            send_ns: mean(&|it| it.own.send),
+            poll_ns: mean(&|it| it.between.cas_ns),
+            empty_read_ns: mean(&|it| it.between.cas_ns),
+            cas_ns: mean(&|it| it.between.cas_ns),
+            wake_ns: mean(&|it| it.between.wake_ns),
+            ring_ns: mean(&|it| it.between.ring_ns),
+            line_transfer_ns: mean(&|it| it.between.line_transfer_ns),
+            moved_visit_ns: mean(&|it| it.between.moved_visit_ns),
+            moved_request_ns: mean(&|it| it.between.moved_request_ns),
+            hand_ns: mean(&|it| it.between.hand_ns),
+            handed_visit_ns: mean(&|it| it.between.handed_visit_ns),
+            handed_byte_ps: mean(&|it| it.between.handed_byte_ps),
+            pull_ns: mean(&|it| it.between.pull_ns),
+            pulled_visit_ns: mean(&|it| it.between.pulled_visit_ns),
+            pulled_byte_ps: mean(&|it| it.between.pulled_byte_ps),
+            ..Costs::default()
+        })
+    }
+}
+
+/// What two cores cost each other.
+fn between(pace: &StepPace<'_>, pair: CorePair) -> io::Result<Costs> {
+    let needs_two = || io::Error::other("two cores are needed");
+    let [cas] = hand_over::alone(pace)?;
+    let [line, _] = hand_over::between(pace, pair)?.ok_or_else(needs_two)?;
+    let moved = moved::measure(pace, pair)?.ok_or_else(needs_two)?;
+    let [wake, ring] = wake::measure(pace, pair)?;
+    let ([hand, handed, handed_byte], [pull, pulled, pulled_byte]) = (moved.hand, moved.pull);
+    Ok(Costs {
+        cas_ns: cas.value,
+        line_transfer_ns: line.value,
+        wake_ns: wake.value,
+        ring_ns: ring.value,
+        moved_visit_ns: moved.visit.value,
+        hand_ns: hand.value,
+        handed_visit_ns: handed.value,
+        handed_byte_ps: handed_byte.value,
+        pull_ns: pull.value,
+        pulled_visit_ns: pulled.value,
+        pulled_byte_ps: pulled_byte.value,
+        ..Costs::default()
+    })
+}
