@@ -74,6 +74,10 @@ pub struct Args {
     #[cfg(feature = "sandbox")]
     #[arg(long, value_name = "DIR")]
     app_folder: Option<PathBuf>,
+    /// Keep the newest minutes of the control channel in so many MiB of memory, for "aldis record
+    /// --last" [default: none are kept]
+    #[arg(long, value_name = "MIB", value_parser = clap::value_parser!(u64).range(1..=1_048_576))]
+    recording_mib: Option<u64>,
     /// Let workers spin instead of sleep: less delay, for a core that is always busy
     #[arg(long)]
     poll: bool,
@@ -123,6 +127,7 @@ impl Args {
         config.workers = self.workers.or(config.workers);
         config.preset = self.design.unwrap_or(config.preset);
         config.poll |= self.poll;
+        self.recording_mib.into_iter().for_each(|mib| config.set_recording(mib));
         config.log = self.log.unwrap_or(config.log);
         config.log_format = self.log_format.or(config.log_format);
         config.stats = self.stats.clone().or(config.stats);

@@ -144,6 +144,8 @@ pub(crate) struct Config {
     pub(crate) log_format: Option<LogFormat>,
     /// Memory that the controller may have, in MiB; what there is when absent.
     memory_mib: Option<Within<64, 16_777_216>>,
+    /// Memory for the newest minutes of the control channel, in MiB; none when absent.
+    recording_mib: Option<Within<1, 1_048_576>>,
     session: session::SessionTable,
     pub(crate) tls: super::secure::TlsTable,
     learning_switch: session::LearningSwitchTable,
@@ -206,6 +208,7 @@ impl Default for Config {
             log: LogLevel(tracing::Level::INFO),
             log_format: None,
             memory_mib: None,
+            recording_mib: None,
             session: session::SessionTable::default(),
             tls: super::secure::TlsTable::default(),
             learning_switch: session::LearningSwitchTable::default(),
@@ -280,6 +283,18 @@ impl Config {
     /// The memory that is divided.
     pub(crate) fn room(&self) -> MemoryBudget {
         self.memory_mib.map_or_else(MemoryBudget::here, |Within(mib)| MemoryBudget::of(mib * MIB))
+    }
+
+    /// Bytes for the newest minutes of the control channel.
+    #[cfg(feature = "http")]
+    pub(crate) fn recording_bytes(&self) -> Option<usize> {
+        self.recording_mib.map(|Within(mib)| usize::try_from(mib * MIB).unwrap_or(usize::MAX))
+    }
+
+    /// With so many MiB for them.
+    #[cfg(feature = "cli")]
+    pub(crate) fn set_recording(&mut self, mib: u64) {
+        self.recording_mib = Some(Within(mib));
     }
 
     /// Bytes that are kept on account of each switch.
@@ -436,6 +451,7 @@ impl Config {
             ("log", self.log != other.log),
             ("log-format", self.log_format != other.log_format),
             ("memory-mib", self.memory_mib != other.memory_mib),
+            ("recording-mib", self.recording_mib != other.recording_mib),
             ("[tls]", self.tls.differ(&other.tls)),
             ("[session]", self.session != other.session),
             ("[learning-switch]", self.learning_switch != other.learning_switch),

@@ -30,6 +30,7 @@ use aldis_http::api::reports::ReportFile;
 use aldis_http::api::weights::{BadKnob, Design};
 use aldis_http::events::{EventReceiver, EventSender};
 use aldis_http::log::LogLines;
+use aldis_http::recording::{RecordingReceiver, RecordingRequest};
 use aldis_http::{Access, BindError, Commanded, Controller, HttpServer, Listening};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::Message;
@@ -47,6 +48,7 @@ use crate::give_back::resident;
 use crate::guests::{GuestSet, NotAGuest};
 #[cfg(feature = "sandbox")]
 use crate::installed::{InstallError, InstalledApps};
+use crate::recorder::Recorder;
 use crate::report::Watchlist;
 use crate::room::limit_here;
 use crate::settings::Settings;
@@ -214,6 +216,7 @@ pub(crate) struct EngineView {
     apps: Apps,
     guests: Arc<GuestSet>,
     watchlist: Watchlist,
+    recorder: Recorder,
     #[cfg(feature = "sandbox")]
     installed: Arc<InstalledApps>,
     /// Above so many bytes the kernel ends this process.
@@ -232,8 +235,10 @@ impl EngineView {
     ) -> Result<EngineView, String> {
         let app_set = settings.now().app_set()?;
         let apps = views::apps(&app_set.graph().map_err(|wrong| wrong.to_string())?);
+        let recorder = Recorder::start(engine.clone(), &settings.now())?;
         Ok(EngineView {
             engine,
+            recorder,
             settings,
             apps,
             guests,
@@ -399,6 +404,10 @@ impl Controller for EngineView {
 
     fn report(&self, name: &str) -> Option<Vec<u8>> {
         self.report_folder()?.read(name)
+    }
+
+    fn record(&self, request: RecordingRequest) -> Result<RecordingReceiver, String> {
+        self.recorder.record(request)
     }
 
     fn order_apps(&self, event: &str, apps: Vec<String>) -> Result<(), NotChanged> {

@@ -35,6 +35,8 @@ mod outlet;
 #[cfg(feature = "http")]
 mod own_flows;
 mod persisted;
+#[cfg(feature = "http")]
+mod recorder;
 mod refused;
 mod reload;
 mod report;

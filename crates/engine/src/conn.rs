@@ -129,6 +129,8 @@ pub(crate) struct State {
     carry: Vec<u8>,
     /// Whether the carry holds whole messages, which are handled before anything else is read.
     pub(crate) whole: bool,
+    /// Bytes at the front of the carry that were handled once, and are handled again.
+    pub(crate) again: usize,
     /// Whether a signal was sent to the claimant.
     pub(crate) signalled: bool,
     /// The worker that becomes its home, once nothing of it is in flight.
@@ -366,6 +368,7 @@ impl State {
             session,
             carry: Vec::new(),
             whole: false,
+            again: 0,
             signalled: false,
             moving_to: None,
             parked: false,
@@ -407,10 +410,16 @@ impl State {
     pub(crate) fn catch_up(&mut self) {
         let mut early = mem::take(&mut self.early);
         if !early.is_empty() {
+            self.again = early.len();
             early.append(&mut self.carry);
             self.carry = early;
             self.whole = true;
         }
+    }
+
+    /// Bytes that were read and not handled.
+    pub(crate) fn kept(&self) -> usize {
+        self.carry.len()
     }
 
     /// Keeps what was read and not handled.

@@ -21,6 +21,7 @@ use aldis_control::session::Close;
 use aldis_control::switch::Seen;
 use aldis_control::world::{Part, Queues};
 use aldis_control::{Time, World};
+use aldis_recording::Endpoints;
 use aldis_wire::DatapathId;
 use aldis_wire::msg::Message;
 
@@ -28,13 +29,16 @@ use crate::clock::Clock;
 use crate::command::answer::{self, Answer};
 use crate::command::reply_slot::ReplySlot;
 use crate::command::{awaits_reply, encode};
+use crate::conn::{Conn, ConnId};
 use crate::design::{Design, Knobs};
 use crate::messages::QueuedCommand;
 use crate::metrics::{self, AppSnapshot, Snapshot, WorkerStats, counted};
+use crate::net::Net;
 use crate::net::epoll::{Epoll, Stream};
 use crate::shared::Shared;
 use crate::shared::inbox::Inbox;
 use crate::shared::switch_map::MapEntry;
+use crate::tap::{Tap, TappedConn};
 
 /// Reads, reports, sets and commands, from any thread and at any time. Clones are cheap.
 #[derive(Clone, Debug)]
@@ -90,6 +94,30 @@ impl Handle {
         let reported = self.queues.push::<P>(report);
         self.shared.world.wake_publisher();
         reported
+    }
+
+    /// The tap, by which a recorder gets what is read and written.
+    pub fn tap(&self) -> Tap {
+        Tap(Arc::clone(&self.shared.tap))
+    }
+
+    /// The connections that are there, in the order in which they came.
+    pub fn tapped_conns(&self) -> Vec<TappedConn> {
+        let directory = self.shared.directory();
+        let tapped = |conn: &Arc<Conn<Stream>>| {
+            let ends = Endpoints { peer: conn.peer, local: Epoll::local(&conn.socket)? };
+            let dpid = conn.dpid().map(|DatapathId(dpid)| dpid);
+            Some(TappedConn { conn: conn.id.0, ends, dpid })
+        };
+        let mut conns: Vec<_> = directory.values().filter_map(tapped).collect();
+        drop(directory);
+        conns.sort_unstable_by_key(|tapped| tapped.conn);
+        conns
+    }
+
+    /// The datapath id of a connection by its key in the tap, once it said it.
+    pub fn dpid_of(&self, conn: u64) -> Option<DatapathId> {
+        self.shared.directory().get(&ConnId(conn)).and_then(|conn| conn.dpid())
     }
 
     /// Has a worker, by its number from 0, tell its applications that something waits for them

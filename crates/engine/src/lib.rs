@@ -36,6 +36,7 @@
 //! | `sync` | atomics and locks that loom can replace; a versioned value |
 //! | `command` | encoding a command, and the answer to it |
 //! | `conn/` | one connection: claim, in-flight visits, output, timer, switch lock, flood |
+//! | `tap/` | what is read and written, copied aside for a recorder |
 //! | `messages` | everything that one thread tells another |
 //! | `net/` | sockets: epoll, TLS |
 //! | `write/` | the write designs: when replies are sent |
@@ -70,6 +71,7 @@ mod reporter;
 mod shared;
 pub mod sim;
 mod sync;
+pub mod tap;
 mod worker;
 mod write;
 

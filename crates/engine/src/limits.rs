@@ -259,3 +259,19 @@ pub(crate) const TLS_READS_IN_VAIN: usize = 16;
 
 /// How long the workers may take to follow a change of the applications.
 pub const LINE_UP_WITHIN: Duration = Duration::from_secs(10);
+
+/// Bytes of a chunk of the tap: one long visit, or hundreds of short ones.
+pub const TAP_CHUNK: usize = 64 * 1024;
+
+/// The same for the publisher, which has a mark for each World and nothing else.
+pub const TAP_CHUNK_SMALL: usize = 2 * 1024;
+
+/// Chunks of a worker that are free or wait for the recorder: 4 MB, 20 ms of a worker that has enough
+/// to do.
+pub const TAP_CHUNKS: usize = 64;
+
+/// The shortest piece of a record that is cut where a chunk ends.
+pub(crate) const TAP_PIECE_MIN: usize = 1024;
+
+/// How long a record may stay with a worker that is never idle.
+pub(crate) const TAP_FLUSH_EVERY: Duration = Duration::from_millis(10);

@@ -7,6 +7,7 @@
 
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 
 use aldis_control::Time;
 use aldis_control::session::Close;
@@ -54,6 +55,12 @@ pub(crate) trait Net {
     /// is still sent.
     fn close(&mut self, socket: &Self::Socket) {
         let _ = socket;
+    }
+
+    /// The controller's address of a connection, where it has one.
+    fn local(socket: &Self::Socket) -> Option<SocketAddr> {
+        let _ = socket;
+        None
     }
 
     /// Whether a certificate proves that the peer may be this switch. Over a plain connection the

@@ -20,6 +20,7 @@ use crate::shared::switch_map::SwitchMap;
 use crate::shared::world::WorldCell;
 use crate::sync::Lock;
 use crate::sync::versioned::Versioned;
+use crate::tap::TapShared;
 
 pub(crate) mod inbox;
 pub(crate) mod line_up;
@@ -50,6 +51,8 @@ pub(crate) struct Shared<N: Net> {
     pub(crate) world: Arc<WorldCell>,
     /// Which applications run.
     pub(crate) line_up: LineUpCell,
+    /// What is copied aside for a recorder.
+    pub(crate) tap: Arc<TapShared>,
     next_id: AtomicU64,
     numbers: Mutex<Numbers>,
     knobs: Versioned<Knobs>,
@@ -84,6 +87,7 @@ impl<N: Net> Shared<N> {
             switches: Arc::default(),
             world: Arc::new(WorldCell::new(inboxes.len(), pipelines.world())),
             line_up: LineUpCell::new(inboxes.len(), pipelines.line_up()),
+            tap: Arc::new(TapShared::new(inboxes.len())),
             inboxes,
             connections: AtomicUsize::new(0),
             session: Arc::new(session),

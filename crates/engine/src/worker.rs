@@ -43,6 +43,7 @@ use crate::read::shared_queue::handoff::Handoff;
 use crate::shared::Shared;
 use crate::shared::registry::Registry;
 use crate::sync::versioned;
+use crate::tap::TapWriter;
 use crate::write::{BatchTimes, Write, drain};
 
 mod allowance;
@@ -100,6 +101,7 @@ pub(crate) struct Worker<N: Net, R, W: Write> {
     registry: Arc<Registry>,
     event_sink: Arc<dyn EventSink>,
     stats: Arc<WorkerStats>,
+    tap: TapWriter,
     spin: bool,
     stage: Stage<N::Socket>,
     now: Time,
@@ -219,6 +221,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         let batch_bytes = visit_bytes + if per_read { 0 } else { BATCH_BYTES };
         let mut worker = Worker {
             index: parts.index,
+            tap: TapWriter::new(Arc::clone(&parts.shared.tap), parts.index),
             net: parts.net,
             read,
             write: PhantomData,

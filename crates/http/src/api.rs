@@ -19,6 +19,7 @@ mod page;
 pub mod paths;
 pub mod port_statistics;
 pub mod ports;
+pub(crate) mod recording;
 pub mod reload;
 pub mod reports;
 pub mod static_flows;

@@ -22,6 +22,7 @@ use crate::api::apps::{AppLine, Apps, NotChanged};
 use crate::api::health::KnownFinding;
 use crate::api::reports::ReportFile;
 use crate::api::weights::{BadKnob, Design};
+use crate::recording::{RecordingReceiver, RecordingRequest};
 
 /// Why a controller without sandboxes installs nothing.
 const NO_SANDBOX: &str = "this controller was built without sandboxes, and installs no application";
@@ -160,6 +161,15 @@ pub trait Controller: Send + Sync + 'static {
     fn report(&self, name: &str) -> Option<Vec<u8>> {
         let _ = name;
         None
+    }
+
+    /// Begins to record the control channel.
+    ///
+    /// # Errors
+    /// One sentence: why not.
+    fn record(&self, request: RecordingRequest) -> Result<RecordingReceiver, String> {
+        let _ = request;
+        Err("this controller has no recorder".into())
     }
 
     /// Gives an event this order of applications; the usual one where none is named.

@@ -23,8 +23,9 @@
 //! 8. [`desired`] — the desired state: what an operator set and finds again;
 //! 9. [`events`], [`log`] — the newest events and the newest lines of the log, for their
 //!    followers; both on `newest`, a ring;
-//! 10. [`snapshots`] — the lists of the network, whole, for applications in their sandbox;
-//! 11. `ui`, a feature — the web interface, built in `web/`.
+//! 10. [`recording`] — the control channel as a file, on its way to a client;
+//! 11. [`snapshots`] — the lists of the network, whole, for applications in their sandbox;
+//! 12. `ui`, a feature — the web interface, built in `web/`.
 //!
 //! Deliberately absent: files. No request can name one, but for those of the folder of results that
 //! the operator chose to show.
@@ -52,6 +53,7 @@ mod newest;
 pub mod openapi;
 mod origin;
 pub mod problem;
+pub mod recording;
 mod report_pages;
 mod response_limits;
 mod routes;

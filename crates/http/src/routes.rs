@@ -101,6 +101,7 @@ impl RouteTable {
             .get("/api/v1/log", api::log::list)
             .get("/api/v1/log/follow", api::log::follow)
             .get("/api/v1/me", api::me::show)
+            .get("/api/v1/recording", api::recording::show)
             .get("/api/v1/reports", api::reports::list)
             .get("/api/v1/hosts", api::hosts::list)
             .get("/api/v1/links", api::links::list)

@@ -37,6 +37,8 @@ pub(crate) mod custom {
     pub(crate) const POLLED: u8 = 5;
     pub(crate) const PUBLISHED: u8 = 6;
     pub(crate) const SHED: u8 = 7;
+    /// Nothing happened, and the recording goes on.
+    pub(crate) const ALIVE: u8 = 8;
 }
 
 /// Writes a recording, piece by piece, into buffers of the caller.
@@ -92,6 +94,11 @@ impl RecordingWriter {
             out.extend_from_slice(about.as_bytes());
         });
         RecordingWriter { started_ns, streams: HashMap::new(), lost: 0 }
+    }
+
+    /// Appends that the recording went on until this time, for a client that waits.
+    pub fn alive(at_ns: u64, out: &mut Vec<u8>) {
+        block::custom(out, custom::ALIVE, |out| out.extend_from_slice(&at_ns.to_le_bytes()));
     }
 
     /// Appends an event. One of a connection that was neither opened nor known is left out.

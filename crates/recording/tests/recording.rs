@@ -259,7 +259,7 @@ fn tshark_reads_it_as_openflow_with_sequence_numbers_that_are_right() {
     let mut long = vec![4, 13, 0xff, 0xff, 0, 0, 0, 2, 0xff, 0xff, 0xff, 0xff];
     long.extend([0xff, 0xff, 0xff, 0xfd, 0, 0, 0, 0, 0, 0, 0, 0]);
     long.resize(0xffff, 0);
-    let echo = vec![4, 2, 0, 8, 0, 0, 0, 3];
+    let echo = [4, 2, 0, 8, 0, 0, 0, 3];
     let gap = RecordedEvent::Gap { events: 12, bytes: 3456 };
     let events = [
         OwnedEvent::Read(0, hello.clone()),

@@ -13,7 +13,7 @@ const EDGES: &[(&str, &[&str])] = &[
     ("aldis-packet", &[]),
     ("aldis-control", &["aldis-wire"]),
     ("aldis-apps", &["aldis-control", "aldis-packet", "aldis-wire"]),
-    ("aldis-engine", &["aldis-wire", "aldis-control"]),
+    ("aldis-engine", &["aldis-wire", "aldis-control", "aldis-recording"]),
     ("aldis-emulator", &["aldis-wire", "aldis-packet"]),
     ("aldis-plain", &[]),
     ("aldis-doctor", &[]),

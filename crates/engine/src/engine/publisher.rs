@@ -10,10 +10,11 @@ use aldis_control::world::WorldBuilder;
 use aldis_control::{Time, World};
 
 use crate::clock::Clock;
-use crate::limits::PASSED_LOOK_EVERY;
+use crate::limits::{PASSED_LOOK_EVERY, TAP_FLUSH_EVERY};
 use crate::messages::WorkerMessage;
 use crate::net::Net;
 use crate::shared::Shared;
+use crate::tap::TapWriter;
 
 /// The worker that acts on publications, and has the timers that fire on one worker.
 pub(crate) const ACTOR: usize = 0;
@@ -58,6 +59,11 @@ impl Publisher {
         }
     }
 
+    /// What a step may change for others.
+    fn progress(&self) -> (u64, bool) {
+        (self.world_builder.world().version(), self.told)
+    }
+
     /// Each World that is acted on is a step further; those that are published meanwhile are one
     /// step together.
     fn follow<N: Net>(&mut self, shared: &Shared<N>) {
@@ -84,12 +90,18 @@ impl Publisher {
 
     /// Makes its steps until it is stopped.
     pub(crate) fn run<N: Net>(mut self, clock: Clock, shared: &Shared<N>, stop: &AtomicBool) {
+        let mut tap = TapWriter::new(Arc::clone(&shared.tap), shared.inboxes.len());
         shared.world.set_publisher(std::thread::current());
         while !stop.load(Ordering::Relaxed) {
             // What is rung for from here on is seen by the next step.
             shared.world.take_dirty();
             let now = clock.now();
+            let before = self.progress();
             let until = self.step(now, shared);
+            if tap.is_on() && self.progress() != before {
+                tap.published(clock.now(), now);
+            }
+            tap.flush(now, until.since(now) > TAP_FLUSH_EVERY);
             match until {
                 Time::NEVER => std::thread::park(),
                 // A publisher that leaves its reports where they are does not keep a core busy.

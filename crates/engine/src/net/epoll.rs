@@ -5,7 +5,7 @@
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::net::{Shutdown, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 
@@ -110,6 +110,10 @@ impl Net for Epoll {
         }
         // It fails where the peer was first.
         let _ = socket.socket().shutdown(Shutdown::Both);
+    }
+
+    fn local(socket: &Stream) -> Option<SocketAddr> {
+        socket.socket().local_addr().ok()
     }
 
     fn vouches(socket: &Stream, dpid: DatapathId) -> Result<bool, String> {

@@ -87,6 +87,9 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         let handling_ns = ran.0.saturating_sub(began.0);
         let first_read = self.batch.began;
         self.times = (requests > 0).then_some(BatchTimes { first_read, handling_ns, until: ran });
+        if self.tap.is_on() {
+            self.tap.ran(self.now);
+        }
         self.send();
         self.finish_visits();
         if requests == 0 {

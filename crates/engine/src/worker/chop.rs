@@ -66,8 +66,12 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         if let Some(share) = share {
             self.begin_shedding(conn, state, &received[at..at + len], share);
         }
+        let again = mem::take(&mut state.again);
         let chopped = self.chop_bytes(conn, state, &received[..at + len], at);
         let dropped = if share.is_some() { self.end_shedding(conn, state) } else { 0 };
+        if self.tap.is_on() {
+            self.record_visit(conn, state, &received[at..at + len], again, dropped);
+        }
         self.batch.received = received;
         self.batch.filled = at + len;
         self.batch.check();
@@ -76,6 +80,28 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             self.session(conn, state, Session::tick)?;
         }
         Ok(taken + dropped / SHED_PER_REQUEST)
+    }
+
+    /// Copies aside what the visit took, where it did anything. The first bytes, so many, were taken
+    /// `again`: they are recorded already.
+    fn record_visit(
+        &mut self,
+        conn: &Conn<N::Socket>,
+        state: &mut State,
+        read: &[u8],
+        again: usize,
+        dropped: usize,
+    ) {
+        let left = state.kept() - state.again;
+        let taken = read.len().saturating_sub(left);
+        state.again += again.saturating_sub(taken);
+        let acts = self.tap.take_signalled() || state.session.deadline() <= self.now;
+        if taken > 0 || acts {
+            self.tap.read(self.now, conn.id, &read[again.min(taken)..taken]);
+        }
+        if dropped > 0 {
+            self.tap.shed(self.now, dropped);
+        }
     }
 
     #[inline]

@@ -69,6 +69,10 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         let flushed = entered.map(|_| {
             self.stats.writes.add(1);
             self.stats.bytes_out.add(bytes.len() as u64);
+            if self.tap.is_on() {
+                self.tap.polled(self.now);
+                self.tap.commanded(self.now, conn.id, &bytes);
+            }
             let Worker { net, kept, now, .. } = self;
             W::flush(Sender { net, kept }, &conn, *now, &bytes, None)
         });

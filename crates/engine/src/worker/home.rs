@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use aldis_control::session::{Close, Session};
 use aldis_control::{Event, Time, World};
+use aldis_recording::Endpoints;
 
 use super::{Worker, queue};
 use crate::conn::Conn;
@@ -31,6 +32,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         stats.run_time_ns.add(self.now.0.saturating_sub(self.accounted.0));
         self.accounted = self.now;
         let slept = until > self.now;
+        self.tap.flush(self.now, slept);
         stats.wakeups.add(slept.into());
         self.net.poll(until, &mut self.readiness).expect("polling our own descriptors cannot fail");
         self.now = self.net.now();
@@ -39,6 +41,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         }
         self.poll_at = self.now + POLL_EVERY;
         let (now, is_quiet) = (self.now, self.readiness.is_empty());
+        self.tap.begin_poll(is_quiet);
         for readiness in self.readiness.drain(..) {
             let Some(conn) = self.conns.get(readiness.token) else { continue };
             if conn.claim.announce(readiness.events) {
@@ -133,11 +136,13 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         }
         self.expire_commands();
         if self.pipeline.next_tick() <= now {
+            self.tap.polled(now);
             self.finish_batch();
             self.tick();
             self.send();
         }
         if self.shared.inboxes[self.index].take_roused() {
+            self.tap.polled(now);
             self.finish_batch();
             self.roused();
             self.send();
@@ -147,6 +152,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// Runs the event of this second at so many of the switches. Later polls do so at the others,
     /// so that no request waits for all of them.
     pub(super) fn tell_second(&mut self, count: usize) {
+        self.tap.polled(self.now);
         self.finish_batch();
         let now = self.now;
         let (from, to) = (self.second_from, self.second_from + count);
@@ -177,6 +183,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         if conn.is_gone() {
             return;
         }
+        self.tap.polled(self.now);
         self.finish_batch();
         match self.tell(conn, &event) {
             Some(false) => {}
@@ -189,6 +196,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
 
     /// The applications act on a new World, after the last reader of the one before has exited.
     fn act_on(&mut self, before: &World, after: &World) {
+        self.tap.polled(self.now);
         self.finish_batch();
         self.published(before, after);
         self.send();
@@ -204,6 +212,11 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         let (name, home) = (self.shared.new_id(), self.index);
         let conn = Arc::new(Conn::new(name, socket, peer, home, session, outgoing));
         self.shared.directory().insert(conn.id, Arc::clone(&conn));
+        if self.tap.is_on()
+            && let Some(local) = N::local(&conn.socket)
+        {
+            self.tap.opened(self.now, conn.id, &Endpoints { peer, local });
+        }
         let settled = self.settle(&conn);
         match settled.and_then(|()| self.greet(&conn, &hello)) {
             Ok(()) => {
@@ -216,6 +229,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
 
     /// Sends the HELLO of a new connection.
     fn greet(&mut self, conn: &Arc<Conn<N::Socket>>, hello: &[u8]) -> Result<(), Close> {
+        self.tap.wrote(self.now, conn.id, hello);
         let Worker { net, kept, now, .. } = self;
         W::flush(Sender { net, kept }, conn, *now, hello, None)
     }

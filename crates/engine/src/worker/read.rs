@@ -74,6 +74,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         }
         if state.signalled {
             state.signalled = false;
+            self.tap.note_signals();
             self.receive_signals(conn, state)?;
         }
         if conn.outgoing.is_stuck() && !self.unstick(conn, state)? {

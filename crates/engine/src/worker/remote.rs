@@ -87,7 +87,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// end.
     #[cold]
     pub(super) fn write_remote(&mut self) {
-        let Worker { output, remote, shared, stats, net, kept, read, undelivered, .. } = self;
+        let Worker { output, remote, shared, stats, net, kept, read, undelivered, tap, .. } = self;
         let now = self.now;
         let (bytes, pieces) = output.commands().pieces();
         let find = |switch| shared.switches.find(switch);
@@ -104,6 +104,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             if let Some(conn) = conn.filter(|_| !bytes.is_empty()) {
                 stats.writes.add(1);
                 stats.bytes_out.add(bytes.len() as u64);
+                tap.wrote(now, conn.id, &bytes);
                 let sender = Sender { net: &mut *net, kept: &mut *kept };
                 let flushed = W::flush(sender, &conn, now, &bytes, None);
                 conn.outgoing.redeem(bytes.len());

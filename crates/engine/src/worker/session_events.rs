@@ -42,6 +42,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         let flushed = match self.output.bytes() {
             [] => None,
             bytes => {
+                self.tap.wrote(self.now, conn.id, bytes);
                 let sender = Sender { net: &mut self.net, kept: &mut self.kept };
                 Some(W::flush(sender, conn, self.now, bytes, None))
             }
@@ -61,6 +62,9 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             conn.dpid().into_iter().for_each(|dpid| self.registry.evicted(dpid));
         }
         conn.set_gone();
+        if self.tap.is_on() {
+            self.tap.closed(self.now, conn.id);
+        }
         conn.open_commands.close(&why);
         let Some(dpid) = conn.dpid() else {
             return self.event_sink.emit(ControllerEvent::NeverJoined { peer: conn.peer, why });

@@ -29,7 +29,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     #[inline]
     fn write_spans(&mut self) {
         let mut times = self.times.take();
-        let Worker { batch, spans, output, joined, stats, net, kept, read, shared, .. } = self;
+        let Worker { batch, spans, output, joined, stats, net, kept, read, shared, tap, .. } = self;
         let (visits, together, now) = (&batch.visits, self.together, self.now);
         let conn_of = |span: &Span| visits[span.visit].id;
         if together && !spans.is_sorted_by_key(conn_of) {
@@ -43,6 +43,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             let bytes = join(group, output.bytes(), joined);
             stats.writes.add(1);
             stats.bytes_out.add(bytes.len() as u64);
+            tap.wrote(now, conn.id, bytes);
             let sender = Sender { net: &mut *net, kept: &mut *kept };
             let flushed = W::flush(sender, conn, now, bytes, times.as_mut());
             if must_queue(conn, flushed) {

@@ -16,9 +16,11 @@ pub enum AccessRole {
 
 /// Below these, whatever is not read is for administrators; and what is read too where it is a
 /// secret.
-const OF_ADMINS: [(&str, bool); 7] = [
+const OF_ADMINS: [(&str, bool); 8] = [
     // Lines quote the configuration and name files.
     ("/api/v1/log", true),
+    // Every packet that a switch hands over is in it.
+    ("/api/v1/recording", true),
     ("/api/v1/store", true),
     ("/api/v1/config", false),
     ("/api/v1/reload", false),
@@ -115,6 +117,7 @@ mod tests {
             ("get", "/api/v1/store/export", AccessRole::Admin),
             ("get", "/api/v1/log", AccessRole::Admin),
             ("get", "/api/v1/log/follow", AccessRole::Admin),
+            ("get", "/api/v1/recording", AccessRole::Admin),
             ("get", "/api/v1/apps/{name}/log", AccessRole::Read),
             ("get", "/api/v1/me", AccessRole::Read),
             ("post", "/api/v1/reload", AccessRole::Admin),

@@ -1,0 +1,236 @@
+//! The recorder: a thread that takes what the engine's tap copied aside, keeps the newest of it in
+//! memory where that is wanted, and sends it to clients as pcapng.
+//!
+//! ```text
+//!   lanes of the tap ──▶ merged by time ──▶ each client's pcapng ──▶ HTTP
+//!                                └────────▶ ring: the newest bytes ──▶ `--last`
+//! ```
+//!
+//! It sleeps until a client comes, unless a ring is wanted. It waits for no client: what a client
+//! does not take is counted, in the file. The tap is on only while someone listens.
+
+mod client;
+mod lanes;
+mod ring;
+
+use std::thread;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use aldis_engine::Handle;
+use aldis_http::recording::{self, RecordingReceiver, RecordingRequest, RecordingSender};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use serde_json::json;
+
+use crate::config::Config;
+use client::RecordingClient;
+use lanes::Lanes;
+use ring::RecordingRing;
+
+/// How often the lanes are emptied.
+const EVERY: Duration = Duration::from_millis(4);
+
+/// How old an event is before it is merged: each worker has given away older ones by then.
+const MERGED_AFTER: Duration = Duration::from_millis(25);
+
+/// How often a client hears something where nothing happens.
+const ALIVE_EVERY: Duration = Duration::from_secs(5);
+
+/// Clients wait for the recorder no longer than for a turn of it.
+const QUEUED_MAX: usize = 64;
+
+/// The recorder's handle. Its thread ends when this is dropped.
+pub(crate) struct Recorder {
+    orders: Sender<RecordingOrder>,
+    has_ring: bool,
+}
+
+struct RecordingOrder {
+    request: RecordingRequest,
+    sender: RecordingSender,
+}
+
+impl Recorder {
+    /// Starts it, with a ring where the configuration wants one.
+    ///
+    /// # Errors
+    /// One sentence: the machine has no thread to spare.
+    pub(crate) fn start(engine: Handle, config: &Config) -> Result<Recorder, String> {
+        let (orders, taken) = crossbeam_channel::bounded(QUEUED_MAX);
+        let ring = config.recording_bytes();
+        let about = RecordingAbout::of(config, &engine);
+        let mut turns = RecorderTurns::new(engine, about, ring);
+        let work = move || turns.run(&taken);
+        let spawned = thread::Builder::new().name("recorder".into()).spawn(work);
+        spawned.map_err(|error| format!("cannot start the recorder: {error}"))?;
+        Ok(Recorder { orders, has_ring: ring.is_some() })
+    }
+
+    /// Begins a recording.
+    ///
+    /// # Errors
+    /// One sentence: nothing is kept, or too many ask at once.
+    pub(crate) fn record(&self, request: RecordingRequest) -> Result<RecordingReceiver, String> {
+        if request.last.is_some() && !self.has_ring {
+            return Err(
+                "the controller keeps no minutes in memory: start it with --recording-mib 64, \
+                        or recording-mib = 64 in its configuration"
+                    .into(),
+            );
+        }
+        let (sender, receiver) = recording::channel();
+        let order = RecordingOrder { request, sender };
+        match self.orders.try_send(order) {
+            Ok(()) => Ok(receiver),
+            Err(_) => Err("the recorder is busy; try again".into()),
+        }
+    }
+}
+
+/// What the head of each recording says.
+struct RecordingAbout {
+    started_ns: u64,
+    head: serde_json::Value,
+}
+
+impl RecordingAbout {
+    fn of(config: &Config, engine: &Handle) -> RecordingAbout {
+        let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let started = u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX);
+        let apps: Vec<&str> = config.apps().iter().map(|app| app.name()).collect();
+        RecordingAbout {
+            started_ns: started.saturating_sub(engine.now().0),
+            head: json!({
+                "aldis": env!("CARGO_PKG_VERSION"),
+                "design": config.design.name,
+                "workers": engine.tap().lanes() - 1,
+                "apps": apps,
+            }),
+        }
+    }
+}
+
+/// What the thread works with.
+struct RecorderTurns {
+    engine: Handle,
+    about: RecordingAbout,
+    lanes: Lanes,
+    ring: Option<RecordingRing>,
+    clients: Vec<RecordingClient>,
+    /// Orders that are carried out when all before them is merged.
+    waiting: Vec<(u64, RecordingOrder)>,
+    on: bool,
+}
+
+impl RecorderTurns {
+    fn new(engine: Handle, about: RecordingAbout, ring: Option<usize>) -> RecorderTurns {
+        RecorderTurns {
+            lanes: Lanes::new(engine.tap()),
+            ring: ring.map(RecordingRing::new),
+            engine,
+            about,
+            clients: vec![],
+            waiting: vec![],
+            on: false,
+        }
+    }
+
+    /// Works until the handle is dropped.
+    fn run(&mut self, orders: &Receiver<RecordingOrder>) {
+        loop {
+            let wants = self.ring.is_some() || !self.clients.is_empty() || !self.waiting.is_empty();
+            self.turn(wants);
+            let order = match wants {
+                true => orders.recv_timeout(EVERY),
+                false => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
+            };
+            match order {
+                Ok(order) => self.take(order),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => break,
+            }
+            if self.on {
+                self.work();
+            }
+        }
+        self.turn(false);
+    }
+
+    /// Turns the tap on or off.
+    fn turn(&mut self, on: bool) {
+        if on == self.on {
+            return;
+        }
+        self.on = on;
+        self.lanes.clear();
+        if on {
+            self.engine.tap().turn_on();
+            if let Some(ring) = &mut self.ring {
+                ring.begin(self.engine.tapped_conns());
+            }
+        } else {
+            self.engine.tap().turn_off();
+        }
+    }
+
+    /// A client came. What the tap has before this moment is of no use to one that records from now
+    /// on; one that wants the last seconds waits until they are merged.
+    fn take(&mut self, order: RecordingOrder) {
+        self.turn(true);
+        let now = self.engine.now().0;
+        let after = nanos(MERGED_AFTER + 2 * EVERY);
+        let due = if order.request.last.is_some() { now + after } else { now };
+        self.waiting.push((due, order));
+    }
+
+    fn work(&mut self) {
+        let now = self.engine.now().0;
+        let due = self.waiting.extract_if(.., |(due, _)| *due <= now);
+        let due: Vec<_> = due.map(|(_, order)| order).collect();
+        due.into_iter().for_each(|order| self.begin(order, now));
+        self.lanes.fill();
+        let horizon = now.saturating_sub(nanos(MERGED_AFTER));
+        let RecorderTurns { lanes, clients, ring, engine, .. } = self;
+        if clients.iter().any(RecordingClient::is_live) {
+            lanes.merge(horizon, |event| {
+                clients.iter_mut().for_each(|client| client.put(event, engine));
+            });
+        } else {
+            lanes.pass_over(horizon);
+        }
+        let tap = engine.tap();
+        lanes.done(|chunk| match ring {
+            Some(ring) => ring.keep(chunk, &tap),
+            None => tap.give_back(chunk),
+        });
+        clients.retain_mut(|client| client.send(now));
+    }
+
+    /// Begins a client's recording.
+    fn begin(&mut self, order: RecordingOrder, now: u64) {
+        let RecordingOrder { request, sender } = order;
+        let mut head = self.about.head.clone();
+        head["switches"] = match request.switches.is_empty() {
+            true => "all".into(),
+            false => request.switches.iter().map(ToString::to_string).collect(),
+        };
+        let head = head.to_string();
+        let mut client = RecordingClient::begin(sender, &request, self.about.started_ns, &head);
+        match (request.last, &self.ring) {
+            (Some(last), Some(ring)) => {
+                ring.replay(now.saturating_sub(nanos(last)), |event| {
+                    client.put(event, &self.engine)
+                });
+                client.end();
+            }
+            _ => {
+                let known = self.engine.tapped_conns();
+                client.know(now, &known);
+            }
+        }
+        self.clients.push(client);
+    }
+}
+
+fn nanos(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,98 @@
+//! The lanes of the tap, merged by time.
+//!
+//! Within a lane events stand in the order in which its worker saw them. Between lanes the earlier
+//! comes first; of two of the same time, that of the worker with the lower number.
+
+use std::collections::VecDeque;
+
+use aldis_engine::tap::{Chunk, Tap};
+use aldis_recording::TimedEvent;
+
+/// What was taken from the tap and is not merged yet.
+pub(super) struct Lanes {
+    tap: Tap,
+    lanes: Vec<LaneQueue>,
+}
+
+/// The chunks of a lane, oldest first.
+#[derive(Default)]
+struct LaneQueue {
+    chunks: VecDeque<Chunk>,
+    /// The first byte of the first chunk that is not merged.
+    at: usize,
+    /// Chunks that are merged.
+    done: Vec<Chunk>,
+}
+
+impl Lanes {
+    pub(super) fn new(tap: Tap) -> Lanes {
+        let lanes = (0..tap.lanes()).map(|_| LaneQueue::default()).collect();
+        Lanes { tap, lanes }
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        self.lanes.iter_mut().for_each(|lane| *lane = LaneQueue::default());
+    }
+
+    /// Takes what is there.
+    pub(super) fn fill(&mut self) {
+        for (index, lane) in self.lanes.iter_mut().enumerate() {
+            while let Some(chunk) = self.tap.take(index) {
+                lane.chunks.push_back(chunk);
+            }
+        }
+    }
+
+    /// Hands out all events up to this time, in order.
+    pub(super) fn merge(&mut self, until: u64, mut to: impl FnMut(&TimedEvent<'_>)) {
+        loop {
+            let times = self.lanes.iter().enumerate();
+            let times = times.filter_map(|(index, lane)| Some((lane.next_time()?, index)));
+            let Some((_, index)) = times.min().filter(|(at, _)| *at <= until) else { return };
+            self.lanes[index].hand_out(&mut to);
+        }
+    }
+
+    /// Passes over the chunks that begin up to this time.
+    pub(super) fn pass_over(&mut self, until: u64) {
+        for lane in &mut self.lanes {
+            while lane.next_time().is_some_and(|at| at <= until) {
+                lane.finish_chunk();
+            }
+        }
+    }
+
+    /// Gives away the chunks that are merged.
+    pub(super) fn done(&mut self, mut to: impl FnMut(Chunk)) {
+        self.lanes.iter_mut().for_each(|lane| lane.done.drain(..).for_each(&mut to));
+    }
+}
+
+impl LaneQueue {
+    fn next_time(&self) -> Option<u64> {
+        let (event, _) = self.chunks.front()?.event_at(self.at)?;
+        Some(event.at_ns)
+    }
+
+    fn hand_out(&mut self, to: &mut impl FnMut(&TimedEvent<'_>)) {
+        let Some(chunk) = self.chunks.front() else { return };
+        let mut at = self.at;
+        // The pieces of a record belong together, though another lane may have something between.
+        let mut joins = true;
+        while joins && let Some((event, next)) = chunk.event_at(at) {
+            to(&event);
+            joins = super::client::has_more(&event);
+            at = next;
+        }
+        self.at = at;
+        if at >= chunk.len() {
+            self.finish_chunk();
+        }
+    }
+
+    fn finish_chunk(&mut self) {
+        self.done.extend(self.chunks.pop_front());
+        self.at = 0;
+    }
+}

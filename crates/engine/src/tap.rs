@@ -1,0 +1,153 @@
+//! The tap: what workers read, write and do, copied aside for a recorder.
+//!
+//! ```text
+//!   worker ──▶ chunk in hand ──full──▶ queue of full chunks ──▶ recorder (a thread outside)
+//!      ▲                                                            │
+//!      └────────────── queue of free chunks ◀───────────────────────┘
+//! ```
+//!
+//! Each worker has a *lane* of its own: chunks of one size, allocated when the tap is turned on, and
+//! two bounded queues. A visit, or the output of a batch for one switch, is copied in one piece. No
+//! lane is shared by workers, nothing is allocated, and no system call is made. Where no free chunk is
+//! left, the recorder does not keep up: what is lost is counted, and the count stands in front of what
+//! comes next. Turned off, the tap costs a test for each visit and each write.
+//!
+//! Deliberately absent: files and formats. [`Chunk::events`] says what a chunk holds.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use aldis_recording::Endpoints;
+use crossbeam_queue::ArrayQueue;
+
+use crate::limits::{TAP_CHUNK, TAP_CHUNK_SMALL, TAP_CHUNKS};
+
+mod chunk;
+mod writer;
+
+pub use chunk::Chunk;
+pub(crate) use writer::TapWriter;
+
+/// What all lanes share.
+#[derive(Debug)]
+pub(crate) struct TapShared {
+    on: AtomicBool,
+    lanes: Box<[TapLane]>,
+}
+
+/// The chunks of one worker, or of the publisher.
+#[derive(Debug)]
+struct TapLane {
+    full: ArrayQueue<Vec<u8>>,
+    free: ArrayQueue<Vec<u8>>,
+    /// Bytes of each chunk.
+    chunk: usize,
+}
+
+impl TapShared {
+    /// Turned off, with a lane for each worker and one for the publisher.
+    pub(crate) fn new(workers: usize) -> TapShared {
+        let lane = |index| TapLane {
+            full: ArrayQueue::new(2 * TAP_CHUNKS),
+            free: ArrayQueue::new(2 * TAP_CHUNKS),
+            chunk: if index < workers { TAP_CHUNK } else { TAP_CHUNK_SMALL },
+        };
+        TapShared { on: AtomicBool::new(false), lanes: (0..=workers).map(lane).collect() }
+    }
+
+    #[inline]
+    fn is_on(&self) -> bool {
+        self.on.load(Ordering::Relaxed)
+    }
+}
+
+/// A connection that is there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct TappedConn {
+    /// Its key in the chunks.
+    pub conn: u64,
+    /// Its ends.
+    pub ends: Endpoints,
+    /// The switch that it says it is, once it said so.
+    pub dpid: Option<u64>,
+}
+
+/// The recorder's end of the tap. Clones are the same.
+#[derive(Clone, Debug)]
+pub struct Tap(pub(crate) Arc<TapShared>);
+
+impl Tap {
+    /// How many lanes there are: one for each worker, and one for the publisher.
+    pub fn lanes(&self) -> usize {
+        self.0.lanes.len()
+    }
+
+    /// Turns it on, with empty chunks.
+    pub fn turn_on(&self) {
+        for (index, lane) in self.0.lanes.iter().enumerate() {
+            while self.take(index).is_some() {}
+            for _ in lane.free.len()..TAP_CHUNKS {
+                // There is room for twice as many.
+                let _ = lane.free.push(Vec::with_capacity(lane.chunk));
+            }
+        }
+        self.0.on.store(true, Ordering::Relaxed);
+    }
+
+    /// Turns it off. Workers give away the chunk in hand with their next poll.
+    pub fn turn_off(&self) {
+        self.0.on.store(false, Ordering::Relaxed);
+        for lane in &self.0.lanes {
+            while lane.free.pop().is_some() {}
+        }
+    }
+
+    /// The oldest full chunk of a lane.
+    pub fn take(&self, lane: usize) -> Option<Chunk> {
+        let bytes = self.0.lanes.get(lane)?.full.pop()?;
+        Some(Chunk { worker: lane as u16, bytes })
+    }
+
+    /// Gives a chunk back, to be filled again. Where the recorder keeps it, it gives an empty one.
+    pub fn give_back(&self, chunk: Chunk) {
+        let Chunk { worker, mut bytes } = chunk;
+        let Some(lane) = self.0.lanes.get(usize::from(worker)) else { return };
+        bytes.clear();
+        if bytes.capacity() < lane.chunk {
+            bytes = Vec::with_capacity(lane.chunk);
+        }
+        if self.0.is_on() && lane.free.len() < TAP_CHUNKS {
+            let _ = lane.free.push(bytes);
+        }
+    }
+}
+
+/// Both ends as IPv6, with their ports.
+type EndBytes = [u8; 36];
+
+fn end_bytes(ends: &Endpoints) -> EndBytes {
+    let mut bytes = [0; 36];
+    for (half, end) in bytes.chunks_exact_mut(18).zip([ends.peer, ends.local]) {
+        let ip = match end.ip() {
+            std::net::IpAddr::V4(ip) => ip.to_ipv6_mapped(),
+            std::net::IpAddr::V6(ip) => ip,
+        };
+        half[..16].copy_from_slice(&ip.octets());
+        half[16..].copy_from_slice(&end.port().to_be_bytes());
+    }
+    bytes
+}
+
+fn ends_of(bytes: &[u8]) -> Option<Endpoints> {
+    let end = |at: usize| {
+        let ip: [u8; 16] = *bytes.get(at..)?.first_chunk()?;
+        let port: [u8; 2] = *bytes.get(at + 16..)?.first_chunk()?;
+        let ip = std::net::IpAddr::from(ip).to_canonical();
+        Some(SocketAddr::new(ip, u16::from_be_bytes(port)))
+    };
+    Some(Endpoints { peer: end(0)?, local: end(18)? })
+}
+
+#[cfg(test)]
+mod tests;

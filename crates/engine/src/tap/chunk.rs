@@ -1,0 +1,110 @@
+//! A chunk: records one behind the other, each with a head of a fixed length.
+
+use aldis_recording::{Mark, RecordedEvent, TimedEvent};
+
+use super::ends_of;
+
+/// Bytes of a record's head: kind, flags, two that say nothing, length 4, time 8, connection 8,
+/// value 8.
+pub(super) const HEAD: usize = 32;
+
+/// Kinds of records.
+pub(super) mod kind {
+    pub(in crate::tap) const OPENED: u8 = 1;
+    pub(in crate::tap) const READ: u8 = 2;
+    pub(in crate::tap) const WRITTEN: u8 = 3;
+    pub(in crate::tap) const CLOSED: u8 = 4;
+    pub(in crate::tap) const GAP: u8 = 5;
+    pub(in crate::tap) const BATCH: u8 = 6;
+    pub(in crate::tap) const POLLED: u8 = 7;
+    pub(in crate::tap) const PUBLISHED: u8 = 8;
+    pub(in crate::tap) const SHED: u8 = 9;
+
+    /// The next record belongs to this one.
+    pub(in crate::tap) const MORE: u8 = 1;
+    /// A command from outside.
+    pub(in crate::tap) const OUTSIDE: u8 = 2;
+    /// The poll found nothing else.
+    pub(in crate::tap) const QUIET: u8 = 4;
+}
+
+/// What a lane filled.
+#[derive(Debug)]
+pub struct Chunk {
+    pub(super) worker: u16,
+    pub(super) bytes: Vec<u8>,
+}
+
+impl Chunk {
+    /// An empty one of a lane, which holds so many bytes.
+    pub fn empty(lane: usize, bytes: usize) -> Chunk {
+        Chunk { worker: lane as u16, bytes: Vec::with_capacity(bytes) }
+    }
+
+    /// Its lane.
+    pub fn lane(&self) -> usize {
+        self.worker.into()
+    }
+
+    /// Bytes in it.
+    pub fn len(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Whether nothing is in it.
+    pub fn is_empty(&self) -> bool {
+        self.bytes.is_empty()
+    }
+
+    /// Bytes that it may hold.
+    pub fn capacity(&self) -> usize {
+        self.bytes.capacity()
+    }
+
+    /// Appends what another chunk of the lane holds, if there is room. Returns whether there was.
+    pub fn append(&mut self, other: &Chunk) -> bool {
+        let fits = self.bytes.len() + other.bytes.len() <= self.bytes.capacity();
+        if fits {
+            self.bytes.extend_from_slice(&other.bytes);
+        }
+        fits
+    }
+
+    /// The event that begins at this byte, and where the next one does.
+    pub fn event_at(&self, at: usize) -> Option<(TimedEvent<'_>, usize)> {
+        let rest = self.bytes.get(at..)?;
+        let head: &[u8; HEAD] = rest.first_chunk()?;
+        let number = |at: usize| head[at..].first_chunk().copied().map_or(0, u64::from_le_bytes);
+        let len = u32::from_le_bytes([head[4], head[5], head[6], head[7]]) as usize;
+        let bytes = rest.get(HEAD..HEAD + len)?;
+        let (at_ns, conn, value) = (number(8), number(16), number(24));
+        let has = |flag| head[1] & flag != 0;
+        let event = match head[0] {
+            kind::OPENED => {
+                RecordedEvent::Opened { conn, ends: ends_of(bytes)?, quiet: has(kind::QUIET) }
+            }
+            kind::READ => RecordedEvent::Read { conn, bytes, more: has(kind::MORE) },
+            kind::WRITTEN => {
+                let (more, outside) = (has(kind::MORE), has(kind::OUTSIDE));
+                RecordedEvent::Written { conn, bytes, more, outside }
+            }
+            kind::CLOSED => RecordedEvent::Closed { conn },
+            kind::GAP => RecordedEvent::Gap { events: conn, bytes: value },
+            kind::BATCH => RecordedEvent::Marked(Mark::Batch),
+            kind::POLLED => RecordedEvent::Marked(Mark::Polled { quiet: has(kind::QUIET) }),
+            kind::PUBLISHED => RecordedEvent::Marked(Mark::Published { began_ns: value }),
+            _ => RecordedEvent::Marked(Mark::Shed { requests: value }),
+        };
+        Some((TimedEvent { at_ns, worker: self.worker, event }, at + HEAD + len))
+    }
+
+    /// All events, oldest first.
+    pub fn events(&self) -> impl Iterator<Item = TimedEvent<'_>> {
+        let mut at = 0;
+        std::iter::from_fn(move || {
+            let (event, next) = self.event_at(at)?;
+            at = next;
+            Some(event)
+        })
+    }
+}

@@ -1,0 +1,230 @@
+//! The worker's end of the tap.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use aldis_control::Time;
+use aldis_recording::Endpoints;
+
+use super::chunk::{HEAD, kind};
+use super::{TapShared, end_bytes};
+use crate::conn::ConnId;
+use crate::limits::{TAP_FLUSH_EVERY, TAP_PIECE_MIN};
+
+/// What a worker, or the publisher, copies into.
+#[derive(Debug)]
+pub(crate) struct TapWriter {
+    shared: Arc<TapShared>,
+    lane: usize,
+    /// The chunk in hand; without room where there is none.
+    chunk: Vec<u8>,
+    /// When the chunk in hand is given away though it has room.
+    flush_at: Time,
+    /// What was lost since the last record, in records and bytes.
+    lost: [u64; 2],
+    /// Whether the poll in hand is marked already.
+    marked: bool,
+    /// Whether the poll in hand found no socket ready.
+    quiet: bool,
+    /// Whether the visit in hand received signals.
+    signalled: bool,
+}
+
+/// The head of a record.
+#[derive(Clone, Copy)]
+struct RecordHead {
+    kind: u8,
+    flags: u8,
+    at: Time,
+    conn: u64,
+    value: u64,
+}
+
+impl TapWriter {
+    pub(crate) fn new(shared: Arc<TapShared>, lane: usize) -> TapWriter {
+        TapWriter {
+            shared,
+            lane,
+            chunk: Vec::new(),
+            flush_at: Time::NEVER,
+            lost: [0; 2],
+            marked: false,
+            quiet: false,
+            signalled: false,
+        }
+    }
+
+    /// Whether a recorder listens.
+    #[inline(always)]
+    pub(crate) fn is_on(&self) -> bool {
+        self.shared.is_on()
+    }
+
+    /// A connection was adopted.
+    #[cold]
+    pub(crate) fn opened(&mut self, at: Time, conn: ConnId, ends: &Endpoints) {
+        let flags = if self.quiet { kind::QUIET } else { 0 };
+        self.put(head(kind::OPENED, at, conn).with(flags), &end_bytes(ends));
+    }
+
+    /// A visit of a connection took these messages, which may be none.
+    pub(crate) fn read(&mut self, at: Time, conn: ConnId, messages: &[u8]) {
+        self.put(head(kind::READ, at, conn), messages);
+    }
+
+    /// These messages are written to a connection.
+    #[inline(always)]
+    pub(crate) fn wrote(&mut self, at: Time, conn: ConnId, messages: &[u8]) {
+        if self.is_on() {
+            self.put(head(kind::WRITTEN, at, conn), messages);
+        }
+    }
+
+    /// These messages are a command from outside.
+    #[cold]
+    pub(crate) fn commanded(&mut self, at: Time, conn: ConnId, messages: &[u8]) {
+        self.put(head(kind::WRITTEN, at, conn).with(kind::OUTSIDE), messages);
+    }
+
+    /// A connection ended.
+    #[cold]
+    pub(crate) fn closed(&mut self, at: Time, conn: ConnId) {
+        self.put(head(kind::CLOSED, at, conn), &[]);
+    }
+
+    /// The applications ran over the batch.
+    pub(crate) fn ran(&mut self, at: Time) {
+        self.put(head(kind::BATCH, at, ConnId(0)), &[]);
+    }
+
+    /// Requests of the visit before were shed.
+    #[cold]
+    pub(crate) fn shed(&mut self, at: Time, requests: usize) {
+        self.put(head(kind::SHED, at, ConnId(0)).valued(requests as u64), &[]);
+    }
+
+    /// The publisher made a step that `began` then.
+    pub(crate) fn published(&mut self, at: Time, began: Time) {
+        self.put(head(kind::PUBLISHED, at, ConnId(0)).valued(began.0), &[]);
+    }
+
+    /// A poll begins, which may mark once what it does.
+    #[inline]
+    pub(crate) fn begin_poll(&mut self, quiet: bool) {
+        (self.marked, self.quiet) = (false, quiet);
+    }
+
+    /// The poll in hand tells applications something.
+    #[inline]
+    pub(crate) fn polled(&mut self, at: Time) {
+        if self.is_on() && !self.marked {
+            self.marked = true;
+            let flags = if self.quiet { kind::QUIET } else { 0 };
+            self.put(head(kind::POLLED, at, ConnId(0)).with(flags), &[]);
+        }
+    }
+
+    /// The visit in hand receives signals.
+    #[inline]
+    pub(crate) fn note_signals(&mut self) {
+        self.signalled = true;
+    }
+
+    /// Whether the visit in hand received signals; asked once.
+    #[inline]
+    pub(crate) fn take_signalled(&mut self) -> bool {
+        std::mem::take(&mut self.signalled)
+    }
+
+    /// Gives the chunk in hand away where it is old enough, or the lane is about to sleep.
+    #[inline]
+    pub(crate) fn flush(&mut self, now: Time, sleeps: bool) {
+        if !self.chunk.is_empty() && (sleeps || self.flush_at <= now) {
+            self.give_away();
+        }
+    }
+
+    #[cold]
+    fn give_away(&mut self) {
+        let chunk = std::mem::take(&mut self.chunk);
+        if let Err(chunk) = self.shared.lanes[self.lane].full.push(chunk) {
+            self.lose(1, chunk.len());
+        }
+    }
+
+    fn lose(&mut self, records: usize, bytes: usize) {
+        self.lost[0] += records as u64;
+        self.lost[1] += bytes as u64;
+    }
+
+    /// Copies a record, in as many pieces as its chunks have room for.
+    #[inline(never)]
+    fn put(&mut self, head: RecordHead, mut bytes: &[u8]) {
+        loop {
+            let room = self.chunk.capacity() - self.chunk.len();
+            if room < HEAD + bytes.len().min(TAP_PIECE_MIN) && !self.next_chunk(head.at) {
+                return self.lose(1, bytes.len());
+            }
+            let room = self.chunk.capacity() - self.chunk.len();
+            let (piece, rest) = bytes.split_at(bytes.len().min(room - HEAD));
+            let more = if rest.is_empty() { 0 } else { kind::MORE };
+            self.append(head.with(more), piece);
+            if rest.is_empty() {
+                return;
+            }
+            bytes = rest;
+        }
+    }
+
+    fn append(&mut self, head: RecordHead, bytes: &[u8]) {
+        let RecordHead { kind, flags, at, conn, value } = head;
+        let mut record = [0; HEAD];
+        record[0] = kind;
+        record[1] = flags;
+        record[4..8].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+        record[8..16].copy_from_slice(&at.0.to_le_bytes());
+        record[16..24].copy_from_slice(&conn.to_le_bytes());
+        record[24..].copy_from_slice(&value.to_le_bytes());
+        self.chunk.extend_from_slice(&record);
+        self.chunk.extend_from_slice(bytes);
+    }
+
+    /// Takes the next free chunk in hand; whether there was one. What was lost before stands first.
+    #[cold]
+    fn next_chunk(&mut self, now: Time) -> bool {
+        if !self.chunk.is_empty() {
+            self.give_away();
+        }
+        let Some(chunk) = self.shared.lanes[self.lane].free.pop() else {
+            self.chunk = Vec::new();
+            return false;
+        };
+        self.chunk = chunk;
+        self.flush_at = now + TAP_FLUSH_EVERY;
+        let [records, bytes] = std::mem::take(&mut self.lost);
+        if records > 0 {
+            let gap =
+                RecordHead { kind: kind::GAP, flags: 0, at: now, conn: records, value: bytes };
+            self.append(gap, &[]);
+        }
+        true
+    }
+}
+
+fn head(kind: u8, at: Time, ConnId(conn): ConnId) -> RecordHead {
+    RecordHead { kind, flags: 0, at, conn, value: 0 }
+}
+
+impl RecordHead {
+    fn with(self, flags: u8) -> RecordHead {
+        RecordHead { flags: self.flags | flags, ..self }
+    }
+
+    fn valued(self, value: u64) -> RecordHead {
+        RecordHead { value, ..self }
+    }
+}
+
+// A chunk has room for a record, whatever came before it.
+const _: () = assert!(crate::limits::TAP_CHUNK_SMALL > 3 * HEAD + TAP_PIECE_MIN);
+const _: () = assert!(TAP_FLUSH_EVERY.as_nanos() < Duration::from_secs(1).as_nanos());
