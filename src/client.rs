@@ -21,6 +21,7 @@ pub(crate) mod metrics;
 pub(crate) mod paths;
 pub(crate) mod ports;
 pub(crate) mod queues;
+pub(crate) mod record;
 pub(crate) mod reload;
 pub(crate) mod static_flows;
 pub(crate) mod stats;

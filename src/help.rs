@@ -45,6 +45,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "events",
             "weights",
             "trace",
+            "record",
             "reload",
         ],
     ),

@@ -112,6 +112,8 @@ enum AldisCommand {
     Metrics(client::metrics::Args),
     /// Follow what happens there.
     Events(client::events::Args),
+    /// Record what switches and controller say to each other, for Wireshark.
+    Record(client::record::Args),
     /// Print what is due to which of its switches, or change it.
     Weights(client::weights::Args),
     /// Say which way a packet would take, hop by hop, with the flows that decide.
@@ -190,6 +192,7 @@ fn done(command: AldisCommand) -> ExitCode {
         AldisCommand::Top(args) => client::top::run(args).map_err(CommandFailure::from),
         AldisCommand::Metrics(args) => client::metrics::run(args).map_err(CommandFailure::from),
         AldisCommand::Events(args) => client::events::run(args).map_err(CommandFailure::from),
+        AldisCommand::Record(args) => client::record::run(args),
         AldisCommand::Weights(args) => client::weights::run(args).map_err(CommandFailure::from),
         AldisCommand::Trace(args) => client::trace::run(args).map_err(CommandFailure::from),
         AldisCommand::Reload(args) => client::reload::run(args).map_err(CommandFailure::from),

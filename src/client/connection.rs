@@ -209,6 +209,14 @@ impl Base {
         Ok(text)
     }
 
+    /// The bytes of an answer that may not end.
+    ///
+    /// # Errors
+    /// As [`Base::get`].
+    pub(crate) fn stream(&self, path: &str) -> Result<impl Read + Send + 'static, String> {
+        self.open("GET", path, Body::NONE)
+    }
+
     /// The lines of an answer that does not end.
     ///
     /// # Errors
