@@ -67,6 +67,9 @@ for plan in "${plans[@]}"; do
     step "$plan" "$aldis" lab run "$plan" "$form" --costs "$out/costs.toml" --out "$out/results"
 done
 step report "$aldis" lab report "$out/results" --out "$out/report.html"
+# The simulator against real workers, one a core.
+"$aldis" lab check-simulator --rounds "$rounds" | tee "$out/check-simulator.txt"
+if [ "${PIPESTATUS[0]}" -ne 0 ]; then failed+=("check-simulator"); fi
 # Every number of workers that the machine has, over sockets in memory.
 cargo bench -q --profile "${PROFILE:-bench}" -p aldis-engine --bench scaling -- "$rounds" | tee "$out/in-memory.txt"
 if [ "${PIPESTATUS[0]}" -ne 0 ]; then failed+=("in-memory"); fi
@@ -75,4 +78,4 @@ if [ ${#failed[@]} -gt 0 ]; then
     printf 'many-cores.sh: failed: %s\n' "${failed[@]}" >&2
     exit 1
 fi
-echo "Written to $out: report.html, results/, costs.toml, in-memory.txt, machine.toml."
+echo "Written to $out: report.html, results/, costs.toml, check-simulator.txt, in-memory.txt, machine.toml."

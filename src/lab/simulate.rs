@@ -32,7 +32,7 @@ Examples:
   aldis lab simulate --costs costs.toml --scenario 2        with what \"aldis lab calibrate\" measured here
 
 The workers are the real ones; sockets, cores and time are simulated, on one thread, from a seed. The costs are those of \
-one worker alone: what many cost each other in shared caches, in memory and in the kernel is not in them, so that the \
+one worker, and what moves between two: what many cost each other in memory and in the kernel is not in them, so that the \
 simulation is too kind to many cores. No claim rests on it alone.")]
 pub(crate) struct Args {
     /// A design to simulate, by the name that "aldis designs" lists; may be repeated.

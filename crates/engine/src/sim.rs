@@ -7,8 +7,8 @@
 //! applications have run, cache lines when a connection, or the requests of a switch, go from one
 //! core to another.
 //!
-//! Not simulated: waiting for a lock that another holds, caches and memory that all cores share,
-//! the kernel's own locks, and other processes. A simulation is therefore too kind to many cores;
+//! Not simulated: waiting for a lock that another holds, memory that all cores share, the kernel's
+//! own locks, and other processes. A simulation is therefore too kind to many cores;
 //! no claim rests on it alone.
 
 use std::cell::RefCell;

@@ -193,6 +193,7 @@ pub fn costs(measured: &calibrate::StepCosts) -> sim::Costs {
         moved_request_ns: 0.0,
         round_trip_ns: measured.round_trip_ns,
         waver_pct: measured.waver_pct,
+        uneven_pct: 0.0,
         away_pct: measured.away_pct,
         away_ns: measured.away_ns,
     }

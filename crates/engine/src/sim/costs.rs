@@ -90,6 +90,9 @@ pub struct Costs {
     /// How much the same work takes longer or shorter than its mean, at most: adaptive batching
     /// climbs by what it measures.
     pub waver_pct: f64,
+    /// By how much the slowest core is slower than the mean of all, and the fastest one faster; the
+    /// others are evenly in between.
+    pub uneven_pct: f64,
     /// What interruptions take besides, of the time that is worked: they come at moments of chance.
     pub away_pct: f64,
     /// How long each of them lasts, on average.
@@ -140,6 +143,7 @@ impl Default for Costs {
             crowd_batch_ns: 0.0,
             crowd_request_ns: 0.0,
             waver_pct: 0.0,
+            uneven_pct: 0.0,
             away_pct: 0.0,
             away_ns: 0.0,
         }
@@ -198,6 +202,8 @@ pub(super) struct Prices {
     pub(super) crowd: CrowdPrices,
     /// By which part of itself a step takes more or less, at most.
     pub(super) waver: f64,
+    /// By which part the slowest core takes longer.
+    pub(super) uneven: f64,
     /// How often it is interrupted, a picosecond of work, and for how long on average.
     pub(super) away_often: f64,
     pub(super) away: f64,
@@ -252,6 +258,7 @@ impl Prices {
                 write_byte: costs.crowd_write_byte_ps.max(0.0),
             },
             waver: (costs.waver_pct / 100.0).clamp(0.0, 1.0),
+            uneven: (costs.uneven_pct / 100.0).clamp(0.0, 1.0),
             away_often: costs.away_pct.max(0.0) / 100.0 / (costs.away_ns.max(1.0) * 1000.0),
             away: costs.away_ns.max(1.0) * 1000.0,
         }

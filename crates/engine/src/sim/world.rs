@@ -72,6 +72,8 @@ struct Core {
     asleep: Option<Ps>,
     /// The sockets whose readiness is to be reported.
     ready: VecDeque<usize>,
+    /// By which part it takes longer than the mean of all cores; less where that is negative.
+    slower: f64,
     /// How much it works until an interrupt, in picoseconds.
     undisturbed: f64,
     /// Whether what it reads is answered by others.
@@ -167,7 +169,11 @@ pub(super) struct StepWork {
 
 impl SimWorld {
     pub(super) fn new(plan: &SimPlan, bells: Arc<Bells>) -> SimWorld {
-        let core = |_| Core {
+        let prices = Prices::new(&plan.costs);
+        let last = bells.rung.len().saturating_sub(1).max(1) as f64;
+        let core = |place: usize| Core {
+            slower: prices.uneven
+                * if bells.rung.len() > 1 { 2.0 * place as f64 / last - 1.0 } else { 0.0 },
             clock: 0,
             asleep: None,
             ready: VecDeque::new(),
@@ -200,7 +206,7 @@ impl SimWorld {
             made: 0,
             bells,
             visits: 0,
-            prices: Prices::new(&plan.costs),
+            prices,
             window: MeasureWindow { begin: Ps::MAX, end: Ps::MAX },
             awaited: plan.switches.len(),
             lengths: [ps(plan.warm_up), ps(plan.duration)],
@@ -288,6 +294,8 @@ impl SimWorld {
         let waver = self.jitter.max(prices.waver);
         // As if all that was settled had come first.
         let begun = began + std::mem::take(&mut self.cores[core].settled);
+        let slower = (self.cores[core].clock - begun) as f64 * self.cores[core].slower;
+        self.cores[core].clock = (self.cores[core].clock as f64 + slower) as Ps;
         if waver > 0.0 {
             let wavers = (self.cores[core].clock - begun) as f64 * waver;
             let clock = self.cores[core].clock as f64 + wavers * (2.0 * self.dice.unit() - 1.0);
@@ -570,6 +578,7 @@ impl SimWorld {
         // At once: adaptive batching takes the time of a batch up to its last write, within the
         // step.
         let took = wavering(cost, self.jitter.max(prices.waver), &mut self.dice);
+        let took = (took as f64 * (1.0 + self.cores[core].slower)) as Ps;
         let before = self.cores[core].clock;
         self.cores[core].clock += took;
         self.interrupt(core, took);

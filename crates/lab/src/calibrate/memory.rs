@@ -116,6 +116,14 @@ impl MemoryVisits {
         }
     }
 
+    /// How far cores are from their mean, at most, in percent of it: of a read of 64 KB.
+    pub(crate) fn uneven_pct(cores: &[MemoryVisits]) -> f64 {
+        let of =
+            |it: &MemoryVisits| it.visit_ns(READ_MAX as f64 / REQUEST_LEN, REQUEST_LEN, ANSWER_LEN);
+        let mean = cores.iter().map(of).sum::<f64>() / cores.len() as f64;
+        cores.iter().map(|it| (of(it) / mean - 1.0).abs()).fold(0.0, f64::max) * 100.0
+    }
+
     /// What a visit takes that brings so many requests, of `request` bytes each and with answers of
     /// `answer` bytes.
     pub(crate) fn visit_ns(&self, requests: f64, request: f64, answer: f64) -> f64 {

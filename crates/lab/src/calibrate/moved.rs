@@ -5,6 +5,7 @@
 //! turn, each the next one that the other has not claimed; or each visits its own: the difference
 //! is what moves. In the same way one core hands batches to another, or to itself.
 
+use std::hint::black_box;
 use std::io;
 use std::sync::Barrier;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,6 +14,9 @@ use std::time::Instant;
 
 use aldis_control::stats::WorkerStats;
 use aldis_engine::sim::bare::{BareBatch, BareConns, BareQueue};
+use aldis_engine::sim::in_memory::MemoryEnds;
+use aldis_wire::Header;
+use aldis_wire::header::kind::FLOW_MOD;
 
 use super::cores::{CorePair, pin};
 use super::rounds::{CostQuartiles, StepPace, median};
@@ -22,6 +26,10 @@ const CONNECTIONS: usize = 79;
 
 /// Requests of a visit: what 2 KB hold.
 const REQUESTS: u64 = 25;
+
+/// Bytes of a flow, and hosts of a switch in memory.
+const FLOW_LEN: usize = 80;
+const HOSTS: u32 = 1_000;
 
 /// Laps over all connections, and batches, that are timed together.
 const LAPS: usize = 20;
@@ -58,34 +66,69 @@ pub(super) fn measure(pace: &StepPace<'_>, cores: CorePair) -> io::Result<Option
     Ok(Some(Moved { visit, hand: [hand, handed, handed_byte], pull: [pull, pulled, pulled_byte] }))
 }
 
+/// What a visit to a switch in memory takes more, besides, where another core made the last one:
+/// the lines of what stands for its socket. None where there is one core.
+pub(super) fn memory_socket(
+    pace: &StepPace<'_>,
+    cores: CorePair,
+) -> io::Result<Option<CostQuartiles>> {
+    let Some(far) = cores.far else { return Ok(None) };
+    let [cost] = pace.rounds(|| Ok([sockets(pace, far, true) - sockets(pace, far, false)]))?;
+    Ok(Some(cost))
+}
+
 /// Nanoseconds of a visit on one core, beside another that visits the same connections, or others.
 fn visits(pace: &StepPace<'_>, far: usize, shared: bool) -> f64 {
     let both = [CONNECTIONS, CONNECTIONS].map(BareConns::new);
-    let (over, ready) = (AtomicBool::new(false), Barrier::new(2));
-    let lap = |conns: &BareConns, from: usize| {
-        let mut made = 0;
-        for step in 0..CONNECTIONS {
-            let at = (from + step) % CONNECTIONS;
-            if conns.is_ready(at) && conns.read(at, step as u64, REQUESTS) {
-                conns.write(at, step as u64, REQUESTS);
-                made += 1;
-            }
+    beside(pace, far, |other: bool, at| {
+        let conns = &both[usize::from(other && !shared)];
+        let visits = conns.is_ready(at) && conns.read(at, at as u64, REQUESTS);
+        if visits {
+            conns.write(at, at as u64, REQUESTS);
         }
-        made
+        visits
+    })
+}
+
+/// The same of a read of 2 KB and a write to what stands for a socket in memory.
+fn sockets(pace: &StepPace<'_>, far: usize, shared: bool) -> f64 {
+    let both = [CONNECTIONS, CONNECTIONS].map(|count| MemoryEnds::new(count, HOSTS));
+    let answer = Header { version: 1, kind: FLOW_MOD, length: FLOW_LEN as u16, xid: 0 };
+    let mut answers = vec![0; FLOW_LEN * REQUESTS as usize];
+    for flow in answers.chunks_exact_mut(FLOW_LEN) {
+        flow[..8].copy_from_slice(&answer.to_bytes());
+    }
+    beside(pace, far, |other: bool, at| {
+        let ends = &both[usize::from(other && !shared)];
+        let mut room = [0; SHAPES[0].1];
+        ends.read(at, &mut room);
+        ends.write(at, &answers);
+        black_box(&room);
+        true
+    })
+}
+
+/// Nanoseconds of what `visit` does at each connection in turn and says that it did, while it does
+/// the same on the other core, half a lap ahead. It is told which of both it is.
+fn beside(pace: &StepPace<'_>, far: usize, visit: impl Fn(bool, usize) -> bool + Sync) -> f64 {
+    let (over, ready) = (AtomicBool::new(false), Barrier::new(2));
+    let lap = |other: bool| {
+        let first = if other { CONNECTIONS / 2 } else { 0 };
+        (0..CONNECTIONS).filter(|step| visit(other, (first + step) % CONNECTIONS)).count()
     };
     thread::scope(|scope| {
         scope.spawn(|| {
             pin(Some(far));
             ready.wait();
             while !over.load(Ordering::Relaxed) {
-                lap(&both[usize::from(!shared)], CONNECTIONS / 2);
+                lap(true);
             }
         });
         ready.wait();
         for _ in 0..LAPS {
-            lap(&both[0], 0);
+            lap(false);
         }
-        let laps = || (0..LAPS).map(|_| lap(&both[0], 0)).sum::<u64>();
+        let laps = || (0..LAPS).map(|_| lap(false)).sum::<usize>();
         let (spent, made) = pace.clock.time(laps);
         over.store(true, Ordering::Relaxed);
         spent / made.max(1) as f64

@@ -51,7 +51,8 @@ impl SharedCosts {
         length: Duration,
         stop: &AtomicBool,
     ) -> io::Result<SharedCosts> {
-        let visits = MemoryVisits::mean(&memory::visits(cores, load, false, length));
+        let each = memory::visits(cores, load, false, length);
+        let (visits, uneven_pct) = (MemoryVisits::mean(&each), MemoryVisits::uneven_pct(&each));
         let shared = MemoryVisits::mean(&memory::visits(cores, load, true, length));
         let own = OwnCosts::beyond(&visits, load, cores, length / STEPS)?;
         let pair = CorePair::choose();
@@ -67,7 +68,7 @@ impl SharedCosts {
             scope.spawn(measure).join().expect("measuring does not panic")
         })?;
         let moved_request_ns = (shared.request_ns() - visits.request_ns()).max(0.0);
-        Ok(SharedCosts { visits, own, between: Costs { moved_request_ns, ..between } })
+        Ok(SharedCosts { visits, own, between: Costs { moved_request_ns, uneven_pct, ..between } })
     }
 
     /// The mean of several, one at least, as a simulation takes it.
@@ -84,6 +85,7 @@ impl SharedCosts {
             empty_read_ns: mean(&|it| it.between.cas_ns),
             cas_ns: mean(&|it| it.between.cas_ns),
             wake_ns: mean(&|it| it.between.wake_ns),
+            uneven_pct: mean(&|it| it.between.uneven_pct),
             ring_ns: mean(&|it| it.between.ring_ns),
             line_transfer_ns: mean(&|it| it.between.line_transfer_ns),
             moved_visit_ns: mean(&|it| it.between.moved_visit_ns),
@@ -105,6 +107,7 @@ fn between(pace: &StepPace<'_>, pair: CorePair) -> io::Result<Costs> {
     let [cas] = hand_over::alone(pace)?;
     let [line, _] = hand_over::between(pace, pair)?.ok_or_else(needs_two)?;
     let moved = moved::measure(pace, pair)?.ok_or_else(needs_two)?;
+    let socket = moved::memory_socket(pace, pair)?.ok_or_else(needs_two)?;
     let [wake, ring] = wake::measure(pace, pair)?;
     let ([hand, handed, handed_byte], [pull, pulled, pulled_byte]) = (moved.hand, moved.pull);
     Ok(Costs {
@@ -112,7 +115,7 @@ fn between(pace: &StepPace<'_>, pair: CorePair) -> io::Result<Costs> {
         line_transfer_ns: line.value,
         wake_ns: wake.value,
         ring_ns: ring.value,
-        moved_visit_ns: moved.visit.value,
+        moved_visit_ns: moved.visit.value + socket.value,
         hand_ns: hand.value,
         handed_visit_ns: handed.value,
         handed_byte_ps: handed_byte.value,
