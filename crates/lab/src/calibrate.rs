@@ -7,8 +7,8 @@
 //! whatever is at the other end to another; where there is only one core, both ends take turns on
 //! it, and what needs two is left out.
 //!
-//! Not measured: what more than two workers cost each other in shared caches and in memory, and what
-//! any do in the locks of the kernel.
+//! Not measured: what more than two workers cost each other in shared caches and in memory, and
+//! what any do in the locks of the kernel.
 
 mod clock;
 mod cores;

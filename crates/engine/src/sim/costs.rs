@@ -150,10 +150,10 @@ impl Default for Costs {
     }
 }
 
-/// Connections that take turns while the costs of a visit are measured, and those of a visit in a
-/// crowd.
+/// Connections that take turns while the costs of a visit are measured.
 const FEW: f64 = 16.0;
-/// See there.
+
+/// Connections that take turns while the costs of a visit in a crowd are measured.
 pub const CROWD: u32 = 1_024;
 
 /// A span of simulated time, or a moment behind the start, in picoseconds.

@@ -49,8 +49,8 @@ pub struct StepCosts<T = f64> {
     pub gather_ns: T,
     /// Each request, in the applications: the learning switch, under load.
     pub request_ns: T,
-    /// What the engine itself does around a visit. This and the next two: none in files of before they
-    /// were measured.
+    /// What the engine itself does around a visit. This and the next two: none in files of before
+    /// they were measured.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub visit_ns: Option<T>,
     /// The same around a batch.
@@ -89,8 +89,8 @@ pub struct StepCosts<T = f64> {
     /// core.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub line_transfer_ns: Option<T>,
-    /// What a visit takes more where another core made the last one to the connection. This and what
-    /// follows: none where there is one core.
+    /// What a visit takes more where another core made the last one to the connection. This and
+    /// what follows: none where there is one core.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub moved_visit_ns: Option<T>,
     /// What a worker that reads takes to hand a batch to another core.

@@ -202,7 +202,7 @@ mod tests {
 
     #[test]
     fn the_deviation_is_that_of_the_farthest_switch() {
-        assert_eq!(deviation(&[10.0, 10.0, 7.0, 13.0]), 0.3);
+        assert_eq!(deviation(&[8.0, 8.0, 4.0, 12.0]), 0.5);
     }
 
     #[test]
