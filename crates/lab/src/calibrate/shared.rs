@@ -55,20 +55,31 @@ impl SharedCosts {
         let (visits, uneven_pct) = (MemoryVisits::mean(&each), MemoryVisits::uneven_pct(&each));
         let shared = MemoryVisits::mean(&memory::visits(cores, load, true, length));
         let own = OwnCosts::beyond(&visits, load, cores, length / STEPS)?;
+        let between = SharedCosts::between(length / STEPS, stop)?;
+        let moved_request_ns = (shared.request_ns() - visits.request_ns()).max(0.0);
+        Ok(SharedCosts { visits, own, between: Costs { moved_request_ns, uneven_pct, ..between } })
+    }
+
+    /// What two cores cost each other, at this moment: a virtual machine's may be near each other
+    /// or far apart, and change from second to second. Each step takes `length`.
+    fn between(length: Duration, stop: &AtomicBool) -> io::Result<Costs> {
         let pair = CorePair::choose();
-        let length = length / STEPS;
-        let between = thread::scope(|scope| {
+        thread::scope(|scope| {
             let measure = || {
                 pin(Some(pair.near));
                 let (warm_up, middle) = (Duration::ZERO, Middle::Median);
-                let pace =
-                    StepPace { warm_up, length, middle, stop, clock: CalibratedClock::new() };
-                between(&pace, pair)
+                let clock = CalibratedClock::new();
+                between(&StepPace { warm_up, length, middle, stop, clock }, pair)
             };
             scope.spawn(measure).join().expect("measuring does not panic")
-        })?;
-        let moved_request_ns = (shared.request_ns() - visits.request_ns()).max(0.0);
-        Ok(SharedCosts { visits, own, between: Costs { moved_request_ns, uneven_pct, ..between } })
+        })
+    }
+
+    /// The same with what two cores cost each other now.
+    pub(crate) fn now(self, length: Duration, stop: &AtomicBool) -> io::Result<SharedCosts> {
+        let Costs { moved_request_ns, uneven_pct, .. } = self.between;
+        let between = SharedCosts::between(length / STEPS, stop)?;
+        Ok(SharedCosts { between: Costs { moved_request_ns, uneven_pct, ..between }, ..self })
     }
 
     /// The mean of several, one at least, as a simulation takes it.

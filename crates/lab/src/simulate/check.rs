@@ -3,9 +3,10 @@
 //!
 //! Switches and sockets are in memory ([`aldis_engine::sim::in_memory`]), so that the load takes no
 //! core: two real workers have both cores of a small machine, and their rates can be compared.
-//! Nothing of these runs goes into the costs. Those come from bare loops, from what moves between
-//! two cores, and from workers that share nothing, measured before each round of runs. A thread
-//! that only reads counts as one of the workers: a design with a queue has one of them here.
+//! Nothing of these runs goes into the costs. Those come from bare loops and from workers that share
+//! nothing, measured before each round of runs, and from what moves between two cores, measured
+//! before each run. A thread that only reads counts as one of the workers: a design with a queue
+//! has one of them here.
 
 use std::fs;
 use std::io;
@@ -38,7 +39,8 @@ pub struct SharedCheck<'a> {
     cores: Vec<usize>,
     /// How long a run is measured.
     length: Duration,
-    costs: Vec<SharedCosts>,
+    /// Before each run of a design.
+    costs: Vec<Vec<SharedCosts>>,
     runs: Vec<Vec<CheckedRun>>,
     stop: &'a AtomicBool,
 }
@@ -59,8 +61,8 @@ impl<'a> SharedCheck<'a> {
             return Err("two cores are needed, and this machine has one".into());
         }
         let designs: Vec<Design> = designs.iter().copied().map(with_one_reader).collect();
-        let runs = vec![Vec::new(); designs.len()];
-        Ok(SharedCheck { load, designs, cores, length, costs: Vec::new(), runs, stop })
+        let (costs, runs) = (vec![Vec::new(); designs.len()], vec![Vec::new(); designs.len()]);
+        Ok(SharedCheck { load, designs, cores, length, costs, runs, stop })
     }
 
     /// How many threads each design has.
@@ -74,20 +76,21 @@ impl<'a> SharedCheck<'a> {
     /// # Errors
     /// A sentence: what failed, or that it was told to stop.
     pub fn round(&mut self, progress: &mut dyn FnMut(&str)) -> Result<(), String> {
-        let first = self.costs.len();
+        let first = self.runs.first().map_or(0, Vec::len);
         progress("costs");
         let SharedCheck { load, ref cores, length, stop, .. } = *self;
         let failed = |error: io::Error| match error.kind() {
             io::ErrorKind::Interrupted => "stopped".to_owned(),
             _ => error.to_string(),
         };
-        self.costs.push(SharedCosts::measure(load, cores, length, stop).map_err(failed)?);
+        let costs = SharedCosts::measure(load, cores, length, stop).map_err(failed)?;
         for place in (first..).take(self.designs.len()) {
             if self.stop.load(std::sync::atomic::Ordering::Relaxed) {
                 return Err("stopped".into());
             }
             let at = place % self.designs.len();
             progress(self.designs[at].name);
+            self.costs[at].push(costs.now(length, stop).map_err(failed)?);
             let run = self.run(self.designs[at])?;
             self.runs[at].push(run);
         }
@@ -99,10 +102,9 @@ impl<'a> SharedCheck<'a> {
     /// # Errors
     /// A sentence: what cannot be simulated.
     pub fn compare(mut self, progress: &mut dyn FnMut(&str)) -> Result<Vec<Checked>, String> {
-        let costs = SharedCosts::costs(&self.costs);
         let mut checked = Vec::with_capacity(self.designs.len());
         for at in 0..self.designs.len() {
-            let design = self.designs[at];
+            let (design, costs) = (self.designs[at], SharedCosts::costs(&self.costs[at]));
             progress(&format!("{}, simulated", design.name));
             let simulated: Result<Vec<SimOutcome>, String> =
                 (1..=SEEDS).map(|seed| self.simulate(design, costs, seed)).collect();
