@@ -35,7 +35,7 @@
 //! | `limits`, `design`, `clock`, `pin` | bounds with reasons, the settings, time, cores |
 //! | `sync` | atomics and locks that loom can replace; a versioned value |
 //! | `command` | encoding a command, and the answer to it |
-//! | `conn/` | one connection: claim, in-flight visits, output, timer, switch lock, flood |
+//! | `conn/` | one connection: claim, in-flight visits, output, timer, locks, flood, held switch |
 //! | `tap/` | what is read and written, copied aside for a recorder |
 //! | `messages` | everything that one thread tells another |
 //! | `net/` | sockets: epoll, TLS |
