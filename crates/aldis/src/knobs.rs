@@ -414,7 +414,7 @@ mod tests {
             ("ibt=-1", "below 0"),
             ("prt=0", "1 or more"),
             ("prt=few", "or \"none\""),
-            ("write=later", "`batched`, `immediate` or `per-loop`"),
+            ("write=later", "`batched`, `immediate`, `per-loop`"),
             ("bud-us=1", "`bdu-us`"),
         ] {
             let why = text.parse::<Setting>().unwrap_err();
