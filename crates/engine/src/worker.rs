@@ -393,7 +393,14 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             self.release(conn, state, 1);
             return;
         }
-        W::finish(&mut self.net, conn, self.now);
+        if !W::finish(&mut self.net, conn, self.now) {
+            // It is visited again for this signal.
+            if conn.signal(Signal::Close(why)) {
+                self.queue(Arc::clone(conn));
+            }
+            self.release(conn, state, 1);
+            return;
+        }
         self.close(conn, why);
         self.send();
         self.net.close(&conn.socket);

@@ -51,9 +51,12 @@ pub(crate) trait Write: 'static {
         true
     }
 
-    /// A connection ends: what was put off is written, if it can be.
-    fn finish<N: Net>(net: &mut N, conn: &Conn<N::Socket>, now: Time) {
+    /// A connection ends: what was put off is written, if it can be. Returns false where another
+    /// worker is writing to it, so that this is to be tried again.
+    #[inline]
+    fn finish<N: Net>(net: &mut N, conn: &Conn<N::Socket>, now: Time) -> bool {
         let _ = (net, conn, now);
+        true
     }
 }
 
@@ -306,7 +309,7 @@ mod tests {
     fn a_connection_that_ends_is_sent_what_was_put_off() {
         let mut loops = Loops::new(1000);
         assert_eq!(loops.say(&[1, 2]), Ok(()));
-        per_loop::PerLoop::finish(&mut loops.net, &loops.conn, Time::START);
+        assert!(per_loop::PerLoop::finish(&mut loops.net, &loops.conn, Time::START));
         loops.has_sent(&[1, 2], 2);
         assert!(loops.begins());
     }

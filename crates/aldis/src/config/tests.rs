@@ -92,8 +92,7 @@ fn every_key_is_read() {
     assert_eq!((hosts_max, port_hosts_max, ageing.as_secs()), (1000, 30, 60));
     assert_eq!(config.log, LogLevel(tracing::Level::DEBUG));
     assert_eq!(config.log_format, Some(LogFormat::Json));
-    assert_eq!(engine.knobs.received_max, Some(64 << 20));
-    assert_eq!(config.switch_bytes(), 5 << 20);
+    assert_eq!((engine.knobs.received_max, config.switch_bytes()), (Some(64 << 20), 5 << 20));
     assert_eq!(config.route_flow.paths_max(config.room()), 131_072);
     assert_eq!(config.stats, Some("/tmp/stats.json".into()));
     assert_eq!(engine.knobs.weights.of(DatapathId(2)).number(), 4);

@@ -98,12 +98,15 @@ impl Write for PerLoop {
         listed.is_empty()
     }
 
-    fn finish<N: Net>(net: &mut N, conn: &Conn<N::Socket>, now: Time) {
+    fn finish<N: Net>(net: &mut N, conn: &Conn<N::Socket>, now: Time) -> bool {
+        let mut has_token = false;
         // Nothing more can be done for one that fails now.
         let _ = conn.outgoing.send(&[], |outbox, left| {
+            has_token = true;
             write_put_off(net, conn, outbox, now)?;
             write_or_keep(net, conn, outbox, now, left)
         });
+        has_token
     }
 }
 
