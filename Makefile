@@ -1,6 +1,6 @@
 # Thin on purpose: what these do is in `cargo xtask`, so that it is code that can be read and tested.
 
-.PHONY: run test e2e fuzz package tidy
+.PHONY: book run test e2e fuzz package tidy
 
 # Build the controller and start it with its defaults; ARGS adds to them: make run ARGS="--log debug"
 run:
@@ -22,6 +22,10 @@ fuzz:
 # The package for Debian and Ubuntu, in target/package.
 package:
 	cargo xtask package
+
+# The documentation as a book, in target/book/html.
+book:
+	cargo xtask make-book
 
 tidy:
 	cargo xtask tidy

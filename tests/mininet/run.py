@@ -2,6 +2,7 @@
 """Runs the end-to-end scenarios: real Open vSwitch, real hosts, real frames, and the controller as a black box.
 
     tests/mininet/run.py [PART OF A SCENARIO'S NAME]...
+    tests/mininet/run.py --book [PART OF A PAGE'S NAME]...
 
 Each scenario runs in network, process and mount namespaces of its own: nothing reaches the machine's interfaces, files or
 daemons, the ports are free whatever else runs, and when a scenario ends, however it ends, the kernel ends what it left.
@@ -20,6 +21,7 @@ import traceback
 
 HERE = os.path.abspath(__file__)
 INSIDE = "--inside"
+BOOK = "--book"
 SCENARIO_S = 120
 # After this many seconds more a scenario that did not end by itself is ended.
 GRACE_S = 20
@@ -69,7 +71,6 @@ def run(name):
 def run_inside(name):
     """The scenario itself, in the namespaces made for it; the exit status says whether it passed."""
     import lab
-    import scenarios
 
     def late(*_):
         raise lab.Failure(f"expected: an end within {SCENARIO_S} s\nseen:     " + "".join(traceback.format_stack(limit=8)))
@@ -79,7 +80,7 @@ def run_inside(name):
     lab.prepare_machine()
     network = lab.Lab()
     try:
-        dict(scenarios.all_of_them())[name](network)
+        dict(all_of_them(name.endswith(".md")))[name](network)
     except Exception as error:  # whatever went wrong, what the network looked like is worth more than how we got here
         print(error if isinstance(error, lab.Failure) else traceback.format_exc())
         print(network.evidence(), flush=True)
@@ -88,15 +89,27 @@ def run_inside(name):
         network.close()
 
 
+def all_of_them(of_the_book):
+    """The scenarios, or the pages of the book, which are run like them."""
+    if of_the_book:
+        import book
+        return book.all_of_them()
+    import scenarios
+    return scenarios.all_of_them()
+
+
 def main():
     if sys.argv[1:2] == [INSIDE]:
         run_inside(sys.argv[2])
         return
     check_machine()
-    import scenarios
-
-    parts = sys.argv[1:]
-    chosen = [name for name, _ in scenarios.all_of_them() if not parts or any(part in name for part in parts)]
+    of_the_book = sys.argv[1:2] == [BOOK]
+    parts = sys.argv[2:] if of_the_book else sys.argv[1:]
+    if of_the_book:
+        import book
+        if not book.report():
+            give_up("a page is not as it should be")
+    chosen = [name for name, _ in all_of_them(of_the_book) if not parts or any(part in name for part in parts)]
     if not chosen:
         give_up(f"no scenario is called {' or '.join(parts)}")
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE) as pool:

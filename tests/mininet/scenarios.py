@@ -14,7 +14,6 @@ import catalogue
 import doctor
 import full
 import guests
-import guide
 import kept
 import movers
 import proxies
@@ -69,7 +68,6 @@ def all_of_them():
     yield from traced.all_of_them(VERSIONS)
     for design in designs():
         yield f"design {design}", functools.partial(works_under, design)
-    yield "guide", guide.guide
     yield "probe", probe
     yield "clean_stop", clean_stop
 

@@ -7,7 +7,7 @@ use std::process::Command;
 use std::time::SystemTime;
 
 /// The system's Python, which has Mininet's library; another one first in the path may not.
-const PYTHON: &str = "/usr/bin/python3";
+pub(crate) const PYTHON: &str = "/usr/bin/python3";
 
 /// The controller that a scenario runs as a guest, on PyPI.
 const FAUCET: &str = "faucet==1.10.12";

@@ -4,11 +4,13 @@
 
 #![forbid(unsafe_code)]
 
+mod book;
 mod client;
 mod e2e;
 mod fuzz;
 mod package;
 mod peers;
+mod reference;
 mod ryu;
 mod suites;
 mod tidy;
@@ -24,6 +26,9 @@ cargo xtask COMMAND
   tidy              the rules of the repository that no compiler knows
   peers             what the end-to-end tests need, and install what is missing
   e2e [SCENARIO…]   a real network: Open vSwitch and Mininet against the controller
+  book [WORD…]      the commands of the book, on the pages that a word names
+  make-book         the book of docs/, in target/book/html; compiles mdBook where it is missing
+  reference         the pages of the book that are made from the code
   ryu [WORD…]       Ryu's samples, unchanged, and the package that runs them
   client [WORD…]    the client of Python: makes it, and tries it with the controller
   web [WORD…]       the web interface in a browser, or the scenarios that a word names
@@ -41,6 +46,9 @@ fn main() -> ExitCode {
         "tidy" => tidy::run(&root).failed == 0,
         "peers" => peers::provide(),
         "e2e" => peers::provide() && e2e::run(&root, &rest).is_good(),
+        "book" => peers::provide() && book::run(&root, &rest).is_good(),
+        "make-book" => book::build(&root),
+        "reference" => reference::write(&root),
         "ryu" => peers::provide() && ryu::run(&root, &rest).is_good(),
         "client" => client::run(&root, &rest).is_good(),
         "web" => web::run(&root, &rest).is_good(),

@@ -171,7 +171,8 @@ fn place(from: &Path, to: &Path) -> io::Result<()> {
     fs::copy(from, to).map(drop).map_err(named)
 }
 
-fn write(to: &Path, bytes: &[u8]) -> io::Result<()> {
+/// Writes a file, the folders above it too.
+pub(crate) fn write(to: &Path, bytes: &[u8]) -> io::Result<()> {
     to.parent().map_or(Ok(()), fs::create_dir_all)?;
     fs::write(to, bytes)
 }

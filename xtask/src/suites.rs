@@ -3,7 +3,7 @@
 //! A suite that fails does not stop the ones after it: the reader of the log of a run wants all of
 //! what is wrong.
 
-use crate::{client, e2e, fuzz, package, peers, ryu, tidy, web};
+use crate::{book, client, e2e, fuzz, package, peers, reference, ryu, tidy, web};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -54,6 +54,7 @@ const SUITES: &[Suite] = &[
     Suite { name: "docs", says: "cargo doc, warnings denied", run: docs },
     Suite { name: "unit", says: "unit tests and laws", run: unit },
     Suite { name: "e2e", says: "Open vSwitch and Mininet", run: |root| e2e::run(root, &[]) },
+    Suite { name: "book", says: "the commands of the book", run: book_suite },
     Suite { name: "ryu", says: "applications of Ryu", run: |root| ryu::run(root, &[]) },
     Suite { name: "client", says: "the client of Python", run: |root| client::run(root, &[]) },
     Suite { name: "package", says: "the package of Debian", run: package::run },
@@ -107,6 +108,17 @@ fn summary(results: &[(&Suite, SuiteTally, Duration)]) -> bool {
 
 fn peers_suite(_: &Path) -> SuiteTally {
     SuiteTally::one(peers::provide())
+}
+
+/// The book itself where mdBook is here, its commands, and its pages that are made from the code.
+fn book_suite(root: &Path) -> SuiteTally {
+    let made = if book::is_made_here(root) {
+        SuiteTally::one(book::build(root))
+    } else {
+        println!("mdBook is not here: `make book` has it; the suite tidy has checked links");
+        SuiteTally::default()
+    };
+    made.plus(reference::check(root)).plus(book::run(root, &[]))
 }
 
 fn format(root: &Path) -> SuiteTally {

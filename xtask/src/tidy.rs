@@ -11,7 +11,8 @@
 //! 6. [`names`] — a type's name is not defined again and again;
 //! 7. [`rooms`] — the rooms of the engine use those below them;
 //! 8. [`subjects`] — the subject of a commit names its component and is an order;
-//! 9. [`assets`] — the built web interface is the one that its sources say.
+//! 9. [`summary`] — the book names every page, and headings that are linked to are there;
+//! 10. [`assets`] — the built web interface is the one that its sources say.
 //!
 //! [`prose`], [`names`] and [`rooms`] are ratchets ([`ratchet`]): what is there today is counted,
 //! and may only become less.
@@ -26,6 +27,7 @@ mod ratchet;
 mod rooms;
 mod sizes;
 mod subjects;
+mod summary;
 mod words;
 
 use crate::suites::SuiteTally;
@@ -94,6 +96,8 @@ const RULES: &[TidyRule] = &[
     ("no path of a machine", words::machine_paths),
     ("unsafe only in its places", words::unsafe_code),
     ("links resolve", documents::links),
+    ("links to headings resolve", summary::places),
+    ("the book names every page once", summary::pages),
     ("ARCHITECTURE.md is the map", documents::map),
     ("the files every repository has", documents::present),
     ("no type allowed in vain", names::slack),

@@ -44,7 +44,7 @@ fn relative_links(text: &str) -> impl Iterator<Item = &str> {
     paths.filter(|path| !path.is_empty() && !path.contains("://") && !path.starts_with("mailto:"))
 }
 
-fn resolve(document: &str, target: &str) -> String {
+pub(super) fn resolve(document: &str, target: &str) -> String {
     let mut parts: Vec<&str> = document.split('/').collect();
     parts.pop();
     for part in target.split('/') {

@@ -96,24 +96,30 @@ fn finding(source: &SourceFile, sentence: String) -> TidyFinding {
     TidyFinding { place: room(&source.path).unwrap_or_else(|| ".".to_owned()), sentence }
 }
 
-/// The lines of prose of a file: comments of Rust, documents outside of fences. What the laboratory
-/// writes (`docs/results/`) is none.
+/// What is written by the laboratory, and from the code.
+const MADE: [&str; 2] = ["docs/results/", "docs/reference/"];
+
+/// The lines of prose of a file: comments of Rust, documents outside of fences and of comments,
+/// which say how their commands are run. What is [`MADE`] is none.
 fn prose(source: &SourceFile) -> Vec<ProseLine<'_>> {
     let lines = source.text.lines().enumerate();
     let is_document = source.path.ends_with(".md")
         && (!source.path.contains('/') || source.path.starts_with("docs/"))
-        && !source.path.starts_with("docs/results/");
+        && !MADE.iter().any(|folder| source.path.starts_with(folder));
     if source.path.ends_with(".rs") {
         let comments = lines.filter_map(|(at, whole)| {
             Some(ProseLine { number: at + 1, whole, prose: comment(whole)? })
         });
         comments.collect()
     } else if is_document {
-        let mut is_fenced = false;
+        let (mut is_fenced, mut is_mark) = (false, false);
         let outside = lines.filter(|(_, line)| {
             let is_fence = line.trim_start().starts_with("```");
             is_fenced ^= is_fence;
-            !is_fence && !is_fenced && !line.starts_with("    ")
+            is_mark |= line.starts_with("<!--");
+            let is_prose = !is_fence && !is_fenced && !is_mark && !line.starts_with("    ");
+            is_mark &= !line.trim_end().ends_with("-->");
+            is_prose
         });
         outside.map(|(at, whole)| ProseLine { number: at + 1, whole, prose: whole }).collect()
     } else {
@@ -170,6 +176,10 @@ mod tests {
     fn the_results_of_the_laboratory_are_no_prose() {
         let tree =
             SourceTree::of(&[("docs/results/a.md", "nobody\n"), ("experiments/a.md", "who\n")]);
+        assert!(
+            prose(&SourceFile { path: "docs/a.md".into(), text: "<!-- a\nb -->\n".into() })
+                .is_empty()
+        );
         assert!(persons(&tree).is_empty());
         assert_eq!(persons(&SourceTree::of(&[("docs/a.md", "nobody\n")]))[0].place, "docs");
     }
