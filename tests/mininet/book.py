@@ -150,7 +150,9 @@ class Shell:
         os.makedirs(self.path(".bin"))
         self.write(".bin/sudo", '#!/bin/sh\nexec "$@"\n')
         self.write(".bin/curl", f'#!/bin/sh\nexec {shutil.which("curl")} --fail-with-body --silent --show-error "$@"\n')
-        for name in ("sudo", "curl"):
+        # Mininet looks for the controller with it, and sometimes leaves it waiting for ever.
+        self.write(".bin/telnet", f'#!/bin/sh\nexec timeout --foreground 5 {shutil.which("telnet") or "false"} "$@"\n')
+        for name in ("sudo", "curl", "telnet"):
             os.chmod(self.path(f".bin/{name}"), 0o755)
         self.write(".prelude", PRELUDE)
         aldis = os.path.dirname(os.path.abspath(controller_command()[0]))
