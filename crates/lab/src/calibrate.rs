@@ -260,15 +260,12 @@ fn measure(
     let visits = visit::measure(&loaded, cores, conditions).map_err(failed)?;
     let failed = begin(CalibrationStep::Crowd);
     let crowd = crowd(&crowded, cores, conditions, &visits).map_err(failed)?;
-    let [[full_read, full_read_byte], [full_write, full_write_byte]] = [visits.read, visits.write];
-    let [batch, gather, request] = visits.requests;
     let failed = begin(CalibrationStep::Poll);
-    let [poll, poll_event] = poll::measure(&pace, cores).map_err(failed)?;
+    let poll = poll::measure(&pace, cores).map_err(failed)?;
     let failed = begin(CalibrationStep::Exchange);
-    let [read, read_byte, empty_read, write, write_byte] =
-        exchange::measure(&pace, cores).map_err(failed)?;
+    let exchange = exchange::measure(&pace, cores).map_err(failed)?;
     let failed = begin(CalibrationStep::Wake);
-    let [wake, ring] = wake::measure(&pace, cores).map_err(failed)?;
+    let wake = wake::measure(&pace, cores).map_err(failed)?;
     let failed = begin(CalibrationStep::HandOver);
     let [cas] = hand_over::alone(&pace).map_err(failed)?;
     let two = hand_over::between(&pace, cores).map_err(failed)?;
@@ -277,48 +274,77 @@ fn measure(
     let [round_trip] = round_trip::measure(&pace, cores).map_err(failed)?;
     let failed = begin(CalibrationStep::Own);
     let own = own::measure(&pace, cores).map_err(failed)?;
-    Ok(StepCosts {
-        poll_ns: poll,
-        poll_event_ns: poll_event,
-        read_ns: read,
-        read_byte_ps: read_byte,
-        empty_read_ns: empty_read,
-        write_ns: write,
-        write_byte_ps: write_byte,
-        full_read_ns: full_read,
-        full_read_byte_ps: full_read_byte,
-        full_write_ns: full_write,
-        full_write_byte_ps: full_write_byte,
-        joined_ns: visits.joined,
-        wake_ns: wake,
-        ring_ns: ring,
-        batch_ns: batch,
-        gather_ns: gather,
-        request_ns: request,
-        visit_ns: Some(own[0]),
-        run_ns: Some(own[1]),
-        send_ns: Some(own[2]),
-        crowd_read_ns: crowd.map(|it| it[0]),
-        crowd_read_byte_ps: crowd.map(|it| it[1]),
-        crowd_write_ns: crowd.map(|it| it[2]),
-        crowd_write_byte_ps: crowd.map(|it| it[3]),
-        crowd_batch_ns: crowd.map(|it| it[4]),
-        crowd_request_ns: crowd.map(|it| it[5]),
-        waver_pct: visits.waver,
-        away_pct: visits.away[0],
-        away_ns: visits.away[1],
-        line_transfer_ns: two.map(|[transfer, _]| transfer),
-        moved_visit_ns: moved.map(|it| it.visit),
-        hand_ns: moved.map(|it| it.hand[0]),
-        handed_visit_ns: moved.map(|it| it.hand[1]),
-        handed_byte_ps: moved.map(|it| it.hand[2]),
-        pull_ns: moved.map(|it| it.pull[0]),
-        pulled_visit_ns: moved.map(|it| it.pull[1]),
-        pulled_byte_ps: moved.map(|it| it.pull[2]),
-        cas_ns: cas,
-        contended_cas_ns: two.map(|[_, contended]| contended),
-        round_trip_ns: round_trip,
-    })
+    let steps = Steps { visits, crowd, poll, exchange, wake, cas, two, moved, round_trip, own };
+    Ok(steps.costs())
+}
+
+/// What the steps of a calibration measured, as each of them returns it.
+struct Steps {
+    visits: Visits,
+    crowd: Option<[CostQuartiles; 6]>,
+    poll: [CostQuartiles; 2],
+    exchange: [CostQuartiles; 5],
+    wake: [CostQuartiles; 2],
+    cas: CostQuartiles,
+    two: Option<[CostQuartiles; 2]>,
+    moved: Option<Moved>,
+    round_trip: CostQuartiles,
+    own: [CostQuartiles; 3],
+}
+
+impl Steps {
+    /// The same by the names of the costs.
+    fn costs(self) -> StepCosts<CostQuartiles> {
+        let Steps { visits, crowd, moved, two, own, .. } = self;
+        let [[full_read, full_read_byte], [full_write, full_write_byte]] =
+            [visits.read, visits.write];
+        let [batch, gather, request] = visits.requests;
+        let [poll, poll_event] = self.poll;
+        let [read, read_byte, empty_read, write, write_byte] = self.exchange;
+        let [wake, ring] = self.wake;
+        StepCosts {
+            poll_ns: poll,
+            poll_event_ns: poll_event,
+            read_ns: read,
+            read_byte_ps: read_byte,
+            empty_read_ns: empty_read,
+            write_ns: write,
+            write_byte_ps: write_byte,
+            full_read_ns: full_read,
+            full_read_byte_ps: full_read_byte,
+            full_write_ns: full_write,
+            full_write_byte_ps: full_write_byte,
+            joined_ns: visits.joined,
+            wake_ns: wake,
+            ring_ns: ring,
+            batch_ns: batch,
+            gather_ns: gather,
+            request_ns: request,
+            visit_ns: Some(own[0]),
+            run_ns: Some(own[1]),
+            send_ns: Some(own[2]),
+            crowd_read_ns: crowd.map(|it| it[0]),
+            crowd_read_byte_ps: crowd.map(|it| it[1]),
+            crowd_write_ns: crowd.map(|it| it[2]),
+            crowd_write_byte_ps: crowd.map(|it| it[3]),
+            crowd_batch_ns: crowd.map(|it| it[4]),
+            crowd_request_ns: crowd.map(|it| it[5]),
+            waver_pct: visits.waver,
+            away_pct: visits.away[0],
+            away_ns: visits.away[1],
+            line_transfer_ns: two.map(|[transfer, _]| transfer),
+            moved_visit_ns: moved.map(|it| it.visit),
+            hand_ns: moved.map(|it| it.hand[0]),
+            handed_visit_ns: moved.map(|it| it.hand[1]),
+            handed_byte_ps: moved.map(|it| it.hand[2]),
+            pull_ns: moved.map(|it| it.pull[0]),
+            pulled_visit_ns: moved.map(|it| it.pull[1]),
+            pulled_byte_ps: moved.map(|it| it.pull[2]),
+            cas_ns: self.cas,
+            contended_cas_ns: two.map(|[_, contended]| contended),
+            round_trip_ns: self.round_trip,
+        }
+    }
 }
 
 /// What visits in a crowd take more than `few` do: a read, each byte of it, a write, each byte of
