@@ -16,7 +16,7 @@ use indicatif::{ProgressBar, ProgressStyle};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::{Base, query};
-use crate::failure::CommandFailure;
+use crate::failure::{CommandFailure, EXIT_FAILED};
 
 /// How often it is looked whether it is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -104,6 +104,11 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
     let until = args.length.map(|length| Instant::now() + Duration::from_secs(length));
     let ended = copy(answer, &mut *out, &stop, until);
     drop(out);
+    if let CopyEnd::Output(error) = &ended
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        eprintln!("aldis: {}", cannot_write(&args.out, error));
+    }
     if is_file {
         eprintln!("aldis: {}", conclude(&args.out)?);
     }
@@ -114,7 +119,7 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
         CopyEnd::Output(error) if error.kind() == io::ErrorKind::BrokenPipe => {
             Ok(ExitCode::SUCCESS)
         }
-        CopyEnd::Output(error) => Err(cannot_write(&args.out, &error).into()),
+        CopyEnd::Output(_) => Ok(ExitCode::from(EXIT_FAILED)),
     }
 }
 

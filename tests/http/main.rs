@@ -15,6 +15,7 @@ mod lifecycle;
 mod locked;
 mod paths;
 mod ports;
+mod recording;
 mod ryu;
 mod tutorial;
 

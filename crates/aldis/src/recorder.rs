@@ -191,15 +191,16 @@ impl RecorderTurns {
         let horizon = now.saturating_sub(nanos(MERGED_AFTER));
         let RecorderTurns { lanes, clients, ring, engine, .. } = self;
         if clients.iter().any(RecordingClient::is_live) {
+            let dpid_of = |conn| engine.dpid_of(conn);
             lanes.merge(horizon, |event| {
-                clients.iter_mut().for_each(|client| client.put(event, engine));
+                clients.iter_mut().for_each(|client| client.put(event, &dpid_of));
             });
         } else {
             lanes.pass_over(horizon);
         }
         let tap = engine.tap();
         lanes.done(|chunk| match ring {
-            Some(ring) => ring.keep(chunk, &tap),
+            Some(ring) => ring.keep(chunk, |chunk| tap.give_back(chunk)),
             None => tap.give_back(chunk),
         });
         clients.retain_mut(|client| client.send(now));
@@ -217,9 +218,9 @@ impl RecorderTurns {
         let mut client = RecordingClient::begin(sender, &request, self.about.started_ns, &head);
         match (request.last, &self.ring) {
             (Some(last), Some(ring)) => {
-                ring.replay(now.saturating_sub(nanos(last)), |event| {
-                    client.put(event, &self.engine)
-                });
+                let since = now.saturating_sub(nanos(last));
+                let dpid_of = |conn| self.engine.dpid_of(conn);
+                ring.replay(since, |event| client.put_whole(event, &dpid_of));
                 client.end();
             }
             _ => {

@@ -29,6 +29,13 @@ pub struct RecordingSender(Sender<Vec<u8>>);
 #[derive(Debug)]
 pub struct RecordingReceiver(pub(crate) Receiver<Vec<u8>>);
 
+impl RecordingReceiver {
+    /// The pieces that are there, without waiting for more.
+    pub fn pieces(&mut self) -> impl Iterator<Item = Vec<u8>> {
+        std::iter::from_fn(|| self.0.try_recv().ok())
+    }
+}
+
 /// What became of a piece.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum SentPiece {

@@ -267,7 +267,7 @@ impl<R: Read> RecordingReader<R> {
     /// The event of a custom block, where it has one.
     fn stamped(&self) -> Result<Option<TimedEvent<'_>>, Fault> {
         let Some((of, body)) = self.custom() else { return Ok(None) };
-        if !(custom::KNOWN..=custom::SHED).contains(&of) {
+        if !(custom::KNOWN..=custom::SHED).contains(&of) && of != custom::VISITED {
             return Ok(None);
         }
         let short = || Fault::Garbled("a mark");
@@ -286,6 +286,7 @@ impl<R: Read> RecordingReader<R> {
             custom::GAP => {
                 RecordedEvent::Gap { events: value, bytes: u64_at(body, 20).ok_or_else(short)? }
             }
+            custom::VISITED => RecordedEvent::Read { conn: value, bytes: &[], more: false },
             custom::BATCH => RecordedEvent::Marked(Mark::Batch),
             custom::POLLED => RecordedEvent::Marked(Mark::Polled { quiet: value != 0 }),
             custom::PUBLISHED => RecordedEvent::Marked(Mark::Published { began_ns: value }),

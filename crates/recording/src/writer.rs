@@ -37,6 +37,8 @@ pub(crate) mod custom {
     pub(crate) const POLLED: u8 = 5;
     pub(crate) const PUBLISHED: u8 = 6;
     pub(crate) const SHED: u8 = 7;
+    /// A visit that brought no message.
+    pub(crate) const VISITED: u8 = 9;
     /// Nothing happened, and the recording goes on.
     pub(crate) const ALIVE: u8 = 8;
 }
@@ -113,6 +115,11 @@ impl RecordingWriter {
                     [ends.peer, ends.local].iter().for_each(|end| address(*end, out));
                 });
             }
+            RecordedEvent::Read { conn, bytes: [], more: false } => {
+                stamped(out, custom::VISITED, timed, |out| {
+                    out.extend_from_slice(&conn.to_le_bytes())
+                });
+            }
             RecordedEvent::Read { conn, bytes, more } => {
                 let tag = tag(packet::READ, conn, timed.worker).with(packet::MORE, more);
                 self.data(timed.at_ns, tag, bytes, true, out);
@@ -161,7 +168,7 @@ impl RecordingWriter {
         self.streams.remove(&conn);
     }
 
-    /// Bytes, in as many packets as they need; one even for none, as a visit may bring none.
+    /// Bytes, in as many packets as they need.
     fn data(
         &mut self,
         at_ns: u64,

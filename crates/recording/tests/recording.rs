@@ -157,7 +157,9 @@ fn kept(events: &[Stamped]) -> Vec<Stamped> {
             OwnedEvent::Plain(RecordedEvent::Closed { conn }) => {
                 std::mem::take(&mut there[*conn as usize])
             }
-            OwnedEvent::Read(conn, _) | OwnedEvent::Written(conn, ..) => there[*conn as usize],
+            // A visit without messages is no packet, and needs no connection.
+            OwnedEvent::Read(conn, bytes) => bytes.is_empty() || there[*conn as usize],
+            OwnedEvent::Written(conn, ..) => there[*conn as usize],
             OwnedEvent::Plain(_) => true,
         };
         if is_there {

@@ -2,13 +2,15 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use aldis_engine::Handle;
 use aldis_engine::tap::TappedConn;
 use aldis_http::recording::{RecordingRequest, RecordingSender, SentPiece};
 use aldis_recording::{RecordedEvent, RecordingWriter, TimedEvent};
-use aldis_wire::DatapathId;
+use aldis_wire::{Chop, DatapathId};
 
 use super::{ALIVE_EVERY, nanos};
+
+/// The kind of a FEATURES_REPLY, in every version (OpenFlow 1.3.5 §7.1.1).
+const FEATURES_REPLY: u8 = 6;
 
 /// Bytes of a piece.
 const PIECE: usize = 256 * 1024;
@@ -43,6 +45,17 @@ pub(super) fn has_more(event: &TimedEvent<'_>) -> bool {
         _ => false,
     }
 }
+
+/// The datapath id that a switch says among these messages.
+pub(super) fn dpid_in(messages: &[u8]) -> Option<DatapathId> {
+    let mut all = Chop::new(messages).map_while(Result::ok);
+    let reply = all.find(|message| message.header.kind == FEATURES_REPLY)?;
+    let dpid = reply.bytes.get(8..)?.first_chunk()?;
+    Some(DatapathId(u64::from_be_bytes(*dpid)))
+}
+
+/// Says which switch a connection that is there is.
+pub(super) type DpidOf<'a> = &'a dyn Fn(u64) -> Option<DatapathId>;
 
 impl RecordingClient {
     pub(super) fn begin(
@@ -90,11 +103,11 @@ impl RecordingClient {
     }
 
     /// An event, where it wants it.
-    pub(super) fn put(&mut self, event: &TimedEvent<'_>, engine: &Handle) {
-        if self.ended || !self.wants(event, engine) {
+    pub(super) fn put(&mut self, event: &TimedEvent<'_>, dpid_of: DpidOf<'_>) {
+        if self.ended || !self.wants(event, dpid_of) {
             return;
         }
-        if self.waiting > WAITING_MAX && !self.sender.is_gone() {
+        if self.waiting > WAITING_MAX {
             let bytes = match event.event {
                 RecordedEvent::Read { bytes, .. } | RecordedEvent::Written { bytes, .. } => {
                     bytes.len()
@@ -110,6 +123,17 @@ impl RecordingClient {
             let gap = RecordedEvent::Gap { events, bytes };
             self.writer.put(&TimedEvent { event: gap, ..*event }, &mut self.piece);
         }
+        self.write(event);
+    }
+
+    /// The same for what is in memory already, and is as long as it is.
+    pub(super) fn put_whole(&mut self, event: &TimedEvent<'_>, dpid_of: DpidOf<'_>) {
+        if self.wants(event, dpid_of) {
+            self.write(event);
+        }
+    }
+
+    fn write(&mut self, event: &TimedEvent<'_>) {
         self.writer.put(event, &mut self.piece);
         if self.piece.len() >= PIECE - 70_000 {
             self.close_piece();
@@ -122,22 +146,24 @@ impl RecordingClient {
         self.pieces.push_back(piece);
     }
 
-    fn wants(&mut self, event: &TimedEvent<'_>, engine: &Handle) -> bool {
-        let conn = match event.event {
+    /// Whether it wants this. A connection that has not said yet which switch it is may be one.
+    fn wants(&mut self, event: &TimedEvent<'_>, dpid_of: DpidOf<'_>) -> bool {
+        let (conn, said) = match event.event {
             _ if self.switches.is_empty() => return true,
-            RecordedEvent::Known { dpid, .. } => {
-                return self.switches.contains(&DatapathId(dpid));
+            RecordedEvent::Known { conn, dpid, .. } => {
+                (conn, Some(DatapathId(dpid)).filter(|dpid| dpid.0 != 0))
             }
+            RecordedEvent::Read { conn, .. } if self.wanted.contains_key(&conn) => (conn, None),
+            RecordedEvent::Read { conn, bytes, .. } => (conn, dpid_in(bytes)),
             RecordedEvent::Opened { conn, .. }
-            | RecordedEvent::Read { conn, .. }
             | RecordedEvent::Written { conn, .. }
-            | RecordedEvent::Closed { conn } => conn,
+            | RecordedEvent::Closed { conn } => (conn, None),
             RecordedEvent::Gap { .. } | RecordedEvent::Marked(_) => return true,
         };
         if let Some(wanted) = self.wanted.get(&conn) {
             return *wanted;
         }
-        let Some(dpid) = engine.dpid_of(conn) else { return true };
+        let Some(dpid) = said.or_else(|| dpid_of(conn)) else { return true };
         let wanted = self.switches.contains(&dpid);
         self.wanted.insert(conn, wanted);
         wanted
@@ -168,5 +194,91 @@ impl RecordingClient {
             }
         }
         !self.ended && !self.sender.is_gone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aldis_http::recording::channel;
+    use aldis_recording::RecordingReader;
+
+    fn opened(conn: u64) -> RecordedEvent<'static> {
+        let at = std::net::SocketAddr::from(([127, 0, 0, 1], 6653));
+        let ends = aldis_recording::Endpoints { peer: at, local: at };
+        RecordedEvent::Opened { conn, ends, quiet: false }
+    }
+
+    fn at(at_ns: u64, event: RecordedEvent<'_>) -> TimedEvent<'_> {
+        TimedEvent { at_ns, worker: 0, event }
+    }
+
+    /// Everything that the client gets: the bytes read from each connection, and what is missing.
+    fn received(pieces: Vec<u8>) -> (HashMap<u64, usize>, u64, u64) {
+        let mut reader = RecordingReader::begin(&*pieces).unwrap();
+        let (mut read, mut lost, mut lost_bytes) = (HashMap::new(), 0, 0);
+        while let Some(timed) = reader.next_event().unwrap() {
+            match timed.event {
+                RecordedEvent::Read { conn, bytes, .. } => {
+                    *read.entry(conn).or_default() += bytes.len();
+                }
+                RecordedEvent::Gap { events, bytes } => {
+                    lost += events;
+                    lost_bytes += bytes;
+                }
+                _ => {}
+            }
+        }
+        (read, lost, lost_bytes)
+    }
+
+    #[test]
+    fn what_a_client_does_not_take_is_counted_in_its_file() {
+        let (sender, mut receiver) = channel();
+        let mut client = RecordingClient::begin(sender, &RecordingRequest::default(), 0, "{}");
+        client.put(&at(1, opened(7)), &|_| None);
+        let bytes = vec![0; 60_000];
+        let read = |bytes| RecordedEvent::Read { conn: 7, bytes, more: false };
+        for _ in 0..1000 {
+            client.put(&at(2, read(&bytes)), &|_| None);
+            assert!(client.send(2));
+        }
+        let mut pieces = vec![];
+        for _ in 0..100 {
+            pieces.extend(receiver.pieces().flatten());
+            assert!(client.send(3));
+        }
+        client.put(&at(4, read(&bytes[..10])), &|_| None);
+        client.send(5);
+        pieces.extend(receiver.pieces().flatten());
+        let (read, lost, lost_bytes) = received(pieces);
+        assert!(lost > 100, "{lost}");
+        assert_eq!(lost_bytes, lost * 60_000);
+        assert_eq!(read[&7] as u64 + lost_bytes, 1000 * 60_000 + 10);
+        drop(receiver);
+        client.put(&at(6, read_one()), &|_| None);
+        assert!(!client.send(7));
+    }
+
+    fn read_one() -> RecordedEvent<'static> {
+        RecordedEvent::Read { conn: 7, bytes: &[0], more: false }
+    }
+
+    #[test]
+    fn a_client_gets_the_switches_that_it_named() {
+        let (sender, mut receiver) = channel();
+        let request = RecordingRequest { switches: vec![DatapathId(2)], last: None };
+        let mut client = RecordingClient::begin(sender, &request, 0, "{}");
+        let mut features = [0; 32];
+        features[..4].copy_from_slice(&[4, FEATURES_REPLY, 0, 32]);
+        for dpid in 1..4 {
+            client.put(&at(dpid, opened(dpid)), &|_| None);
+            features[15] = dpid as u8;
+            let says = RecordedEvent::Read { conn: dpid, bytes: &features, more: false };
+            client.put(&at(dpid, says), &|_| None);
+        }
+        client.send(9);
+        let (read, _, _) = received(receiver.pieces().flatten().collect());
+        assert_eq!(read.into_iter().collect::<Vec<_>>(), [(2, 32)]);
     }
 }

@@ -5,8 +5,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use aldis_engine::tap::{Chunk, Tap, TappedConn};
+use super::client::dpid_in;
+use aldis_engine::tap::{Chunk, TappedConn};
 use aldis_recording::{Endpoints, RecordedEvent, TimedEvent};
+
+/// Chunks that were thrown away and are still counted: beyond that a recording says less than is
+/// missing before it began.
+const THROWN_MAX: usize = 16_384;
 
 /// Bytes of a chunk in which short ones are put together.
 const JOINED: usize = 64 * 1024;
@@ -18,14 +23,14 @@ pub(super) struct RecordingRing {
     max: usize,
     /// Connections that began before the oldest chunk.
     known: BTreeMap<u64, (Endpoints, u64)>,
-    /// Until when chunks were thrown away, in nanoseconds.
-    begins: u64,
+    /// What was thrown away lately: the time of the last event, events and bytes.
+    thrown: VecDeque<(u64, u64, u64)>,
 }
 
 impl RecordingRing {
     pub(super) fn new(max: usize) -> RecordingRing {
-        let (chunks, known) = (VecDeque::new(), BTreeMap::new());
-        RecordingRing { chunks, bytes: 0, max, known, begins: 0 }
+        let (chunks, known, thrown) = Default::default();
+        RecordingRing { chunks, bytes: 0, max, known, thrown }
     }
 
     /// Begins with these connections.
@@ -36,22 +41,22 @@ impl RecordingRing {
         self.known = conns.into_iter().map(known).collect();
     }
 
-    /// Keeps a chunk, and gives the tap one in its place.
-    pub(super) fn keep(&mut self, chunk: Chunk, tap: &Tap) {
+    /// Keeps a chunk, and gives one back in its place.
+    pub(super) fn keep(&mut self, chunk: Chunk, give_back: impl FnOnce(Chunk)) {
         let lane = chunk.lane();
         let last = self.chunks.iter_mut().rev().take(4).find(|kept| kept.lane() == lane);
         if last.is_some_and(|last| last.append(&chunk)) {
-            return tap.give_back(chunk);
+            return give_back(chunk);
         }
         let kept = match chunk.len() * 2 > chunk.capacity() {
             true => {
-                tap.give_back(Chunk::empty(lane, 0));
+                give_back(Chunk::empty(lane, 0));
                 chunk
             }
             false => {
                 let mut joined = Chunk::empty(lane, JOINED.max(chunk.len()));
                 joined.append(&chunk);
-                tap.give_back(chunk);
+                give_back(chunk);
                 joined
             }
         };
@@ -65,10 +70,16 @@ impl RecordingRing {
     fn throw_away(&mut self) {
         let Some(chunk) = self.chunks.pop_front() else { return };
         self.bytes -= chunk.capacity();
+        let mut thrown = (0, 0, 0);
         for timed in chunk.events() {
             remember(&mut self.known, &timed);
-            self.begins = self.begins.max(timed.at_ns);
+            let (events, bytes) = counted(&timed);
+            thrown = (timed.at_ns, thrown.1 + events, thrown.2 + bytes);
         }
+        if self.thrown.len() == THROWN_MAX {
+            self.thrown.pop_front();
+        }
+        self.thrown.push_back(thrown);
     }
 
     /// Hands out what is kept since this time, in order: first the connections that were there
@@ -84,12 +95,29 @@ impl RecordingRing {
         }
         // Within a lane it is in order already, and the sort keeps that.
         events.sort_by_key(|timed| (timed.at_ns, timed.worker));
-        let at_ns = since.max(self.begins);
+        let at_ns = since;
         for (conn, (ends, dpid)) in known {
             let event = RecordedEvent::Known { conn, ends, dpid };
             to(&TimedEvent { at_ns, worker: 0, event });
         }
+        let thrown = self.thrown.iter().filter(|(at, ..)| *at >= since);
+        let (lost, bytes) = thrown.fold((0, 0), |sum, it| (sum.0 + it.1, sum.1 + it.2));
+        if lost > 0 {
+            let event = RecordedEvent::Gap { events: lost, bytes };
+            to(&TimedEvent { at_ns, worker: 0, event });
+        }
         events.iter().for_each(to);
+    }
+}
+
+/// Reads and writes of an event, and their bytes.
+fn counted(timed: &TimedEvent<'_>) -> (u64, u64) {
+    match timed.event {
+        RecordedEvent::Read { bytes, more, .. } | RecordedEvent::Written { bytes, more, .. } => {
+            (u64::from(!more), bytes.len() as u64)
+        }
+        RecordedEvent::Gap { events, bytes } => (events, bytes),
+        _ => (0, 0),
     }
 }
 
@@ -101,6 +129,11 @@ fn remember(known: &mut BTreeMap<u64, (Endpoints, u64)>, timed: &TimedEvent<'_>)
         }
         RecordedEvent::Closed { conn } => {
             known.remove(&conn);
+        }
+        RecordedEvent::Read { conn, bytes, .. } => {
+            if let Some((_, dpid @ 0)) = known.get_mut(&conn) {
+                *dpid = dpid_in(bytes).map_or(0, |dpid| dpid.0);
+            }
         }
         _ => {}
     }

@@ -10,7 +10,7 @@ use aldis_control::world::WorldBuilder;
 use aldis_control::{Time, World};
 
 use crate::clock::Clock;
-use crate::limits::{PASSED_LOOK_EVERY, TAP_FLUSH_EVERY};
+use crate::limits::PASSED_LOOK_EVERY;
 use crate::messages::WorkerMessage;
 use crate::net::Net;
 use crate::shared::Shared;
@@ -101,7 +101,7 @@ impl Publisher {
             if tap.is_on() && self.progress() != before {
                 tap.published(clock.now(), now);
             }
-            tap.flush(now, until.since(now) > TAP_FLUSH_EVERY);
+            let until = until.min(tap.flush(now));
             match until {
                 Time::NEVER => std::thread::park(),
                 // A publisher that leaves its reports where they are does not keep a core busy.

@@ -136,12 +136,18 @@ impl TapWriter {
         std::mem::take(&mut self.signalled)
     }
 
-    /// Gives the chunk in hand away where it is old enough, or the lane is about to sleep.
+    /// Gives the chunk in hand away where it is old enough; when that will be, which the lane does
+    /// not sleep through.
     #[inline]
-    pub(crate) fn flush(&mut self, now: Time, sleeps: bool) {
-        if !self.chunk.is_empty() && (sleeps || self.flush_at <= now) {
-            self.give_away();
+    pub(crate) fn flush(&mut self, now: Time) -> Time {
+        if self.chunk.is_empty() {
+            return Time::NEVER;
         }
+        if self.flush_at > now {
+            return self.flush_at;
+        }
+        self.give_away();
+        Time::NEVER
     }
 
     #[cold]

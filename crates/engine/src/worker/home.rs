@@ -31,8 +31,8 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         stats.polls.add(1);
         stats.run_time_ns.add(self.now.0.saturating_sub(self.accounted.0));
         self.accounted = self.now;
+        let until = until.min(self.tap.flush(self.now));
         let slept = until > self.now;
-        self.tap.flush(self.now, slept);
         stats.wakeups.add(slept.into());
         self.net.poll(until, &mut self.readiness).expect("polling our own descriptors cannot fail");
         self.now = self.net.now();
