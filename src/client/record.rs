@@ -137,8 +137,8 @@ enum CopyEnd {
     Output(io::Error),
 }
 
-/// Copies the answer until something ends that. A thread reads, so that the end does not wait for the
-/// next piece.
+/// Copies the answer until something ends that. A thread reads, so that the end does not wait for
+/// the next piece.
 fn copy(
     mut answer: impl Read + Send + 'static,
     out: &mut dyn Write,

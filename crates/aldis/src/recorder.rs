@@ -7,7 +7,7 @@
 //! ```
 //!
 //! It sleeps until a client comes, unless a ring is wanted. It waits for no client: what a client
-//! does not take is counted, in the file. The tap is on only while someone listens.
+//! does not take is counted, in the file. The tap is on only while a client or the ring listens.
 
 mod client;
 mod lanes;

@@ -266,8 +266,8 @@ pub const TAP_CHUNK: usize = 64 * 1024;
 /// The same for the publisher, which has a mark for each World and nothing else.
 pub const TAP_CHUNK_SMALL: usize = 2 * 1024;
 
-/// Chunks of a worker that are free or wait for the recorder: 4 MB, 20 ms of a worker that has enough
-/// to do.
+/// Chunks of a worker that are free or wait for the recorder: 4 MB, 20 ms of a worker that has
+/// enough to do.
 pub const TAP_CHUNKS: usize = 64;
 
 /// The shortest piece of a record that is cut where a chunk ends.

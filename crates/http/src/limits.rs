@@ -218,8 +218,8 @@ pub const READ_FACTOR: usize = 10;
 /// By how much a list of flows is larger than what the switch said.
 pub const LISTED_FACTOR: usize = 4;
 
-/// Pieces of a recording that wait for its client: some megabytes. Then the recorder keeps some more,
-/// and counts what it cannot keep.
+/// Pieces of a recording that wait for its client: some megabytes. Then the recorder keeps some
+/// more, and counts what it cannot keep.
 pub(crate) const RECORDING_PIECES_MAX: usize = 16;
 
 /// Switches that one recording may name; all can be recorded without naming any.

@@ -14,8 +14,8 @@ use crate::limits::RECORDING_PIECES_MAX;
 /// What is to be recorded.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct RecordingRequest {
-    /// These switches, and connections that have not said yet which switch they are; all where there
-    /// is none.
+    /// These switches, and connections that have not said yet which switch they are; all where
+    /// there is none.
     pub switches: Vec<DatapathId>,
     /// What is kept of so long before now, and nothing more; from now on where it is absent.
     pub last: Option<Duration>,

@@ -1,5 +1,5 @@
-//! What a recording holds: what came from switches and went to them, and when, in the order in which
-//! the workers of the controller saw it.
+//! What a recording holds: what came from switches and went to them, and when, in the order in
+//! which the workers of the controller saw it.
 
 use std::net::SocketAddr;
 
@@ -79,7 +79,7 @@ pub enum RecordedEvent<'b> {
         /// Bytes that are missing.
         bytes: u64,
     },
-    /// What a worker did between visits, for those who play it back.
+    /// What a worker did between visits, for programs that play it back.
     Marked(Mark),
 }
 

@@ -6,16 +6,17 @@
 //! ```
 //!
 //! 1. [`event`]: what a recording holds, as the controller saw it: connections, bytes, marks, gaps;
-//! 2. [`frame`]: the Ethernet, IP and TCP headers in front of those bytes, made up but for addresses,
-//!    ports and sequence numbers;
+//! 2. [`frame`]: the Ethernet, IP and TCP headers in front of those bytes, made up but for
+//!    addresses, ports and sequence numbers;
 //! 3. [`writer`]: events to blocks, into a buffer;
 //! 4. [`reader`]: blocks to events, from any source of bytes.
 //!
-//! What only Aldis needs stands where other programs pass over it: in a custom option of each packet
-//! and in custom blocks (draft-ietf-opsawg-pcapng §4.9). What was encrypted on the wire is recorded
-//! as it was before, so that no key is needed to read it.
+//! What only Aldis needs stands where other programs pass over it: in a custom option of each
+//! packet and in custom blocks (draft-ietf-opsawg-pcapng §4.9). What was encrypted on the wire is
+//! recorded as it was before, so that no key is needed to read it.
 //!
-//! Deliberately absent: files, sockets and clocks. Blocks that other programs write are passed over.
+//! Deliberately absent: files, sockets and clocks. Blocks that other programs write are passed
+//! over.
 
 #![forbid(unsafe_code)]
 

@@ -1,7 +1,7 @@
 //! The bounds of a recording, each with its reason.
 
-/// Bytes of the control channel in one packet: with its headers it is shorter than what an IP packet
-/// can say of its own length.
+/// Bytes of the control channel in one packet: with its headers it is shorter than what an IP
+/// packet can say of its own length.
 pub const PACKET_BYTES_MAX: usize = 60_000;
 
 /// Bytes of a block that is read: a packet with its options, or a head, which has a line for each

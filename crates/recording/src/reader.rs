@@ -1,8 +1,8 @@
 //! The reader: blocks to events.
 //!
-//! What it reads is hostile. A block has a bound, every length is checked before it is used, and what
-//! is wrong is a [`BadRecording`] that says where. Nothing is believed but what the controller wrote:
-//! the bytes of packets are not looked into here.
+//! What it reads is hostile. A block has a bound, every length is checked before it is used, and
+//! what is wrong is a [`BadRecording`] that says where. Nothing is believed but what the controller
+//! wrote: the bytes of packets are not looked into here.
 
 use std::fmt;
 use std::io::{self, Read};

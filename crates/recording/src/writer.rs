@@ -70,7 +70,7 @@ struct PacketTag {
 }
 
 impl RecordingWriter {
-    /// Begins a recording with its head: `about` is a text for those who read it, 512 KiB at most;
+    /// Begins a recording with its head: `about` is a text for its readers, 512 KiB at most;
     /// Aldis writes JSON. The controller started at this time since 1970.
     pub fn begin(started_ns: u64, about: &str, out: &mut Vec<u8>) -> RecordingWriter {
         block::block(out, kind::SECTION, |out| {

@@ -1,7 +1,8 @@
 //! The ring: the newest chunks of the tap, within a bound of bytes.
 //!
-//! Chunks are kept as the workers filled them, and become pcapng only when a client asks. The oldest
-//! go first. What they say of connections is remembered, so that what is left has its addresses.
+//! Chunks are kept as the workers filled them, and become pcapng only when a client asks. The
+//! oldest go first. What they say of connections is remembered, so that what is left has its
+//! addresses.
 
 use std::collections::{BTreeMap, VecDeque};
 

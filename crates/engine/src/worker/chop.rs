@@ -82,8 +82,8 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         Ok(taken + dropped / SHED_PER_REQUEST)
     }
 
-    /// Copies aside what the visit took, where it did anything. The first bytes, so many, were taken
-    /// `again`: they are recorded already.
+    /// Copies aside what the visit took, where it did anything. The first bytes, so many, were
+    /// taken `again`: they are recorded already.
     fn record_visit(
         &mut self,
         conn: &Conn<N::Socket>,

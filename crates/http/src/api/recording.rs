@@ -36,8 +36,8 @@ pub(crate) struct RecordingWanted {
 
 /// The control channel as pcapng, which Wireshark reads as OpenFlow
 ///
-/// What came over TLS is recorded as it was before. Where the client or the controller does not keep
-/// up, what is missing is counted in the file. Without `last` the answer ends with the client.
+/// What came over TLS is recorded as it was before. Where the client or the controller does not
+/// keep up, what is missing is counted in the file. Without `last` the answer ends with the client.
 #[cfg_attr(test, utoipa::path(get, path = "/api/v1/recording", operation_id = "record", tag = "controller", params(RecordingWanted), responses(
     (status = 200, description = "A pcapng file, which grows as long as the client reads", content_type = "application/x-pcapng", body = Vec<u8>),
     (status = 400, description = "No datapath id, or a time out of range", body = Problem),
