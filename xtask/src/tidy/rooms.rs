@@ -17,6 +17,7 @@ const ROOMS: &[&str] = &[
     "sync",
     "command",
     "conn",
+    "tap",
     "messages",
     "net",
     "write",
