@@ -39,6 +39,7 @@ use crate::{api, metrics, openapi, problem};
         api::log::list,
         api::log::follow,
         api::me::show,
+        api::recording::show,
         api::reports::list,
         api::hosts::list,
         api::links::list,
