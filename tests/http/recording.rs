@@ -2,8 +2,8 @@
 
 use std::process::{Child, Command, Output, Stdio};
 
+use aldis_testkit::Folder;
 use aldis_testkit::client::Api;
-use aldis_testkit::folder::Folder;
 use aldis_testkit::network::Network;
 use aldis_testkit::running::{Running, failed, program};
 use aldis_wire::Version;
