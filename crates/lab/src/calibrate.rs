@@ -45,6 +45,7 @@ use aldis_engine::limits::DESCRIPTORS_SPARE;
 use aldis_engine::sim::CROWD;
 use clock::CalibratedClock;
 use cores::CorePair;
+use moved::Moved;
 use rounds::StepPace;
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;

@@ -45,7 +45,8 @@ impl Queues {
     /// Hands a report over.
     ///
     /// # Errors
-    /// The report: the part has no publisher, or [`Part::REPORTS_MAX`] wait already, which is counted.
+    /// The report: the part has no publisher, or [`Part::REPORTS_MAX`] wait already, which is
+    /// counted.
     pub fn push<P: Part>(&self, report: P::Report) -> Result<(), P::Report> {
         let queue = self.queues.iter().find(|(id, _)| *id == P::ID);
         match queue.and_then(|(_, queue)| queue.downcast_ref::<Queue<P>>()) {

@@ -4,8 +4,8 @@
 //! Switches and sockets are in memory ([`aldis_engine::sim::in_memory`]), so that the load takes no
 //! core: two real workers have both cores of a small machine, and their rates can be compared.
 //! Nothing of these runs goes into the costs. Those come from bare loops and from workers that
-//! share nothing, measured before each round of runs, and from what moves between two cores, measured
-//! before each run. A thread that only reads counts as one of the workers: a design with a queue
+//! share nothing, measured before each round of runs, and from what moves between two cores,
+//! measured before each run. A thread that only reads counts as one of the workers: a design with a queue
 //! has one of them here.
 
 use std::fs;
