@@ -92,17 +92,26 @@ fn commands(aldis: &Path, folder: &Path) -> io::Result<String> {
     Ok(page)
 }
 
-/// The words of the command of a page such as `aldis-static-flows.1`: some have a hyphen of their
-/// own, and are commands as a whole.
+/// The words of the command of a page such as `aldis-lab-check-simulator.1`: some have a hyphen of
+/// their own. Each is the shortest that the command knows.
 fn spoken(page: &str, aldis: &Path) -> io::Result<Vec<String>> {
     let name = page.trim_end_matches(".1").trim_start_matches("aldis").trim_start_matches('-');
     if name.is_empty() {
         return Ok(Vec::new());
     }
-    let whole = vec![name.to_owned()];
-    let status = Command::new(aldis).args(&whole).arg("--help").output()?.status;
-    let parts = || name.split('-').map(str::to_owned).collect();
-    Ok(if status.success() { whole } else { parts() })
+    let mut words: Vec<String> = Vec::new();
+    let mut word = String::new();
+    for part in name.split('-') {
+        word = if word.is_empty() { part.to_owned() } else { format!("{word}-{part}") };
+        let known = Command::new(aldis).args(&words).arg(&word).arg("--help").output()?;
+        if known.status.success() {
+            words.push(std::mem::take(&mut word));
+        }
+    }
+    match word.as_str() {
+        "" => Ok(words),
+        left => Err(io::Error::other(format!("{page}: the command has no {left}"))),
+    }
 }
 
 /// What a command prints.

@@ -5,8 +5,8 @@
 //! core: two real workers have both cores of a small machine, and their rates can be compared.
 //! Nothing of these runs goes into the costs. Those come from bare loops and from workers that
 //! share nothing, measured before each round of runs, and from what moves between two cores,
-//! measured before each run. A thread that only reads counts as one of the workers: a design with a queue
-//! has one of them here.
+//! measured before each run. A thread that only reads counts as one of the workers: a design with a
+//! queue has one of them here.
 
 use std::fs;
 use std::io;
