@@ -28,6 +28,55 @@ fn the_example_of_the_documentation_is_accepted() {
     assert_eq!(config.rules.weights().of(DatapathId(0x02_07)).number(), 2);
 }
 
+/// The keys that a table of the file may have, as its refusal of another one lists them.
+fn keys_of_the_code(table: &str) -> Vec<String> {
+    let head = if table.is_empty() { String::new() } else { format!("[{table}]\n") };
+    let refused = toml::from_str::<Config>(&format!("{head}no-such-key = 1")).unwrap_err();
+    let message = refused.message().to_owned();
+    let (_, expected) = message.split_once("expected").expect(&message);
+    expected.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+/// The keys in the rows of a table's part of the page, spelt without brackets.
+fn keys_of_the_page(page: &str, table: &str) -> Vec<String> {
+    let begin = if table.is_empty() { "| key |".into() } else { format!("| **`[{table}]`** |") };
+    let (_, rows) = page.split_once(&begin).expect(table);
+    let rows = rows.lines().skip(1).take_while(|row| row.starts_with('|'));
+    let rows = rows.take_while(|row| !row.starts_with("| **"));
+    let cells = rows.filter_map(|row| row.split('|').nth(1));
+    let keys = cells.flat_map(|cell| cell.split('`').skip(1).step_by(2));
+    keys.map(|key| key.trim_matches(['[', ']']).to_owned()).collect()
+}
+
+#[test]
+fn the_documentation_has_the_keys_of_the_code_and_no_others() {
+    let page = include_str!("../../../../docs/configuration.md");
+    let tables = [
+        "",
+        "tls",
+        "session",
+        "learning-switch",
+        "routing",
+        "route-flow",
+        "monitor",
+        "topology",
+        "hosts",
+    ];
+    for table in tables {
+        let (code, told) = (keys_of_the_code(table), keys_of_the_page(page, table));
+        assert!(code.len() > 1 || table == "learning-switch", "{table}: {code:?}");
+        for key in &told {
+            assert!(code.contains(key), "[{table}] {key} is documented, and is no key: {code:?}");
+        }
+        for key in &code {
+            // A table has a part of its own, on this page or on that of its application.
+            let elsewhere = [format!("[{key}]"), format!("`[[{key}]]`")];
+            let is_table = table.is_empty() && elsewhere.iter().any(|it| page.contains(it));
+            assert!(told.contains(key) || is_table, "[{table}] {key} is not documented");
+        }
+    }
+}
+
 #[test]
 fn every_key_is_read() {
     let text = r#"
