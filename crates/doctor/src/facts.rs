@@ -132,6 +132,11 @@ pub struct LinkFacts {
     pub b: EndFacts,
     /// `up`, `one-way` or `unproven`.
     pub state: String,
+    /// When it was found, in UTC (RFC 3339), by the controller's clock.
+    pub since: String,
+    /// How long ago that was, in seconds; none where it cannot be read.
+    #[serde(skip)]
+    pub found_s_ago: Option<f64>,
 }
 
 /// An end of a link.

@@ -11,7 +11,9 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 
 use super::{Ask, Asked, is_here};
-use crate::facts::{Answer, AppsFacts, ControllerFacts, FlowFacts, SwitchFacts};
+use crate::facts::{
+    Answer, AppsFacts, ControllerFacts, FlowFacts, HealthFacts, LinkFacts, SwitchFacts,
+};
 
 /// How long connecting may take.
 const CONNECT_WITHIN: Duration = Duration::from_secs(1);
@@ -52,7 +54,7 @@ pub(super) fn controller(asked: &Asked<'_>, watched: Duration, until: Instant) -
     let apps = || read::<AppsFacts>(ask, "/api/v1/apps").unwrap_or_default();
     (facts.switches[0], facts.apps[0]) = (switches(), apps());
     let counted = Instant::now();
-    facts.links = list(ask, "/api/v1/links");
+    facts.links = links(ask, &facts.health, start);
     facts.hosts = list(ask, "/api/v1/hosts");
     facts.guests[0] = list(ask, "/api/v1/guests");
     (facts.flows, facts.silent) = flows(ask, &facts.switches[0], until);
@@ -66,6 +68,17 @@ pub(super) fn controller(asked: &Asked<'_>, watched: Duration, until: Instant) -
     let there = since_1970(&facts.health.up_since).map(|since| since + facts.health.up_for_s);
     facts.clock_ahead_s = there.map(|there| there + start.elapsed().as_secs_f64() - here);
     facts
+}
+
+/// The links, each with how long ago it was found; the health was read at `start`.
+fn links(ask: &Ask<'_>, health: &HealthFacts, start: Instant) -> Vec<LinkFacts> {
+    let mut links = list::<LinkFacts>(ask, "/api/v1/links");
+    let now = since_1970(&health.up_since)
+        .map(|since| since + health.up_for_s + start.elapsed().as_secs_f64());
+    for link in &mut links {
+        link.found_s_ago = now.zip(since_1970(&link.since)).map(|(now, since)| now - since);
+    }
+    links
 }
 
 /// Seconds from 1970 to a date as the controller writes it: `2026-02-03T04:05:06.789Z`.

@@ -43,9 +43,13 @@ pub const VLANS: Diagnosis = Diagnosis {
     command: "aldis hosts",
 };
 
+/// A link works one way only until probes crossed it both ways: for some seconds this is no fault.
+const NEW_S: f64 = 5.0;
+
 /// Links that carry nothing.
 pub fn links(facts: &Facts) -> Vec<Finding> {
-    let is_one_way = |link: &&LinkFacts| link.state == "one-way";
+    let is_new = |link: &LinkFacts| link.found_s_ago.is_some_and(|ago| ago < NEW_S);
+    let is_one_way = |link: &&LinkFacts| link.state == "one-way" && !is_new(link);
     let all: Vec<_> = facts.controller.links.iter().filter(is_one_way).collect();
     let Some(first) = all.first() else { return vec![] };
     let words = all.iter().map(|link| {
@@ -119,9 +123,12 @@ mod tests {
     fn a_link_that_works_one_way_is_named_with_its_ends() {
         let mut facts = Facts::default();
         let end = |dpid: &str| EndFacts { dpid: dpid.into(), port: 2 };
-        let link = LinkFacts { a: end("01"), b: end("02"), state: "one-way".into() };
+        let (a, b, state) = (end("01"), end("02"), "one-way".into());
+        let link = LinkFacts { a, b, state, found_s_ago: Some(9.0), ..LinkFacts::default() };
         facts.controller.links = vec![LinkFacts { state: "up".into(), ..link.clone() }];
         assert!(ids(&facts).is_empty());
+        facts.controller.links.push(LinkFacts { found_s_ago: Some(0.4), ..link.clone() });
+        assert!(ids(&facts).is_empty(), "it was found just now");
         facts.controller.links.push(link);
         assert!(links(&facts)[0].title.contains("between switches 01 and 02"));
     }
