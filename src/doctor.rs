@@ -43,11 +43,7 @@ pub(crate) struct Args {
 /// # Errors
 /// Never so far: what cannot be looked at is said among the findings.
 pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
-    let url = args.http.to_string();
-    let base = args.http.hurried(WITHIN);
-    let ask = |path: &str| base.get(path);
-    let authority = base.authority().to_owned();
-    let facts = gather(&Asked { url, authority, ask: &ask });
+    let facts = facts(&args.http);
     let findings = diagnose(&facts);
     match args.json {
         true => println!("{:#}", in_json(&facts, &findings)),
@@ -58,6 +54,20 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, String> {
         (true, false) => ExitCode::from(EXIT_USAGE),
         (true, true) => ExitCode::SUCCESS,
     })
+}
+
+/// What the doctor finds, as `--json` prints it.
+pub(crate) fn look(http: &Base) -> serde_json::Value {
+    let facts = facts(http);
+    in_json(&facts, &diagnose(&facts))
+}
+
+fn facts(http: &Base) -> Facts {
+    let url = http.to_string();
+    let base = http.clone().hurried(WITHIN);
+    let ask = |path: &str| base.get(path);
+    let authority = base.authority().to_owned();
+    gather(&Asked { url, authority, ask: &ask })
 }
 
 fn in_json(facts: &Facts, findings: &[Finding]) -> serde_json::Value {

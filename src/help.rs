@@ -27,6 +27,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
         "Ask a running controller",
         &[
             "doctor",
+            "report",
             "health",
             "switches",
             "ports",

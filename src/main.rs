@@ -26,6 +26,7 @@ mod help;
 mod http;
 mod lab;
 mod pki;
+mod report;
 mod run;
 mod ryu;
 mod shell;
@@ -80,6 +81,8 @@ enum AldisCommand {
     Decode(decode::Args),
     /// Find out why a network does not work, and say what to do.
     Doctor(doctor::Args),
+    /// Put what a report of a mistake needs into one file, without secrets.
+    Report(report::Args),
     /// Say whether a running controller is there.
     Health(client::health::Args),
     /// List the switches of a running controller.
@@ -174,6 +177,7 @@ fn done(command: AldisCommand) -> ExitCode {
         AldisCommand::Http(args) => http::run(args),
         AldisCommand::Decode(args) => decode::run(args).map_err(CommandFailure::from),
         AldisCommand::Doctor(args) => doctor::run(args).map_err(CommandFailure::Usage),
+        AldisCommand::Report(args) => report::run(args),
         AldisCommand::Health(args) => client::health::run(args).map_err(CommandFailure::from),
         AldisCommand::Switches(args) => client::switches::run(args).map_err(CommandFailure::from),
         AldisCommand::Ports(args) => client::ports::run(args).map_err(CommandFailure::from),

@@ -65,7 +65,7 @@ pub(crate) struct Args {
 }
 
 /// Whole seconds, with their unit.
-fn seconds(text: &str) -> Result<u64, String> {
+pub(crate) fn seconds(text: &str) -> Result<u64, String> {
     let digits = text.len() - text.trim_start_matches(|c: char| c.is_ascii_digit()).len();
     let (number, unit) = text.split_at(digits);
     let unit = match unit {

@@ -16,6 +16,7 @@ mod locked;
 mod paths;
 mod ports;
 mod recording;
+mod report;
 mod ryu;
 mod tutorial;
 
