@@ -43,7 +43,9 @@ fn every_application_has_a_page_and_examples_are_short() {
     let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR"));
     let lines = |path: &str| {
         let text = std::fs::read_to_string(root.join(path));
-        text.unwrap_or_else(|error| panic!("{path}: {error}")).lines().count()
+        let text = text.unwrap_or_else(|error| panic!("{path}: {error}"));
+        // What the suite of the book is told is not read by people.
+        text.lines().filter(|line| !line.starts_with("<!--")).count()
     };
     let (_, words, _) = aldis(&["apps"]);
     let listed = words.lines().skip(1).take_while(|line| !line.is_empty());
