@@ -106,7 +106,8 @@ impl Client {
         let (mut text, mut piece) = (Vec::new(), [0; 4096]);
         while let Ok(count @ 1..) = stream.read(&mut piece) {
             text.extend_from_slice(&piece[..count]);
-            let is_endless = path.contains("events") || path.ends_with("/follow");
+            let is_endless =
+                ["events", "/follow", "/recording"].iter().any(|end| path.contains(end));
             if is_endless && text.windows(4).any(|four| four == b"\r\n\r\n") {
                 break;
             }
