@@ -6,7 +6,7 @@
 //! ```
 //!
 //! 1. [`event`]: what a recording holds, as the controller saw it: connections, bytes, marks, gaps;
-//! 2. [`frame`]: the Ethernet, IP and TCP headers in front of those bytes, made up but for
+//! 2. `frame`: the Ethernet, IP and TCP headers in front of those bytes, made up but for
 //!    addresses, ports and sequence numbers;
 //! 3. [`writer`]: events to blocks, into a buffer;
 //! 4. [`reader`]: blocks to events, from any source of bytes.
