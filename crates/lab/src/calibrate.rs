@@ -174,9 +174,11 @@ const SITTINGS: usize = 12;
 const SITTING: Duration = Duration::from_secs(5);
 
 /// How many sittings are to share so much time, and how long each is: twelve, or as many of five
-/// seconds as there is time for.
+/// seconds as there is time for. A sitting has a least length, so that in less than twelve seconds
+/// there is one a second, and two at least.
 pub fn sittings(all: Duration) -> (usize, Duration) {
-    let count = SITTINGS.max((all.as_secs() / SITTING.as_secs()) as usize);
+    let least = SITTINGS.min(all.as_secs() as usize).max(2);
+    let count = least.max((all.as_secs() / SITTING.as_secs()) as usize);
     (count, all / count as u32)
 }
 
@@ -376,10 +378,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn more_time_is_more_sittings_and_less_is_shorter_ones() {
-        for (seconds, count, millis) in
-            [(6, 12, 500), (60, 12, 5_000), (64, 12, 5_333), (600, 120, 5_000)]
-        {
+    fn more_time_is_more_sittings_and_less_is_fewer_or_shorter_ones() {
+        for (seconds, count, millis) in [
+            (1, 2, 500),
+            (6, 6, 1_000),
+            (24, 12, 2_000),
+            (60, 12, 5_000),
+            (64, 12, 5_333),
+            (600, 120, 5_000),
+        ] {
             let (sittings, each) = sittings(Duration::from_secs(seconds));
             assert_eq!((sittings, each.as_millis()), (count, millis), "{seconds} s");
         }
