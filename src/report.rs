@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitCode, Stdio};
+use std::process::ExitCode;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use aldis_doctor::gather::output;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
@@ -21,6 +22,9 @@ const FOLDER: &str = "aldis-report";
 
 /// How long the controller may take for an answer.
 const WITHIN: Duration = Duration::from_secs(5);
+
+/// How long a program of this machine may take to say its version: Mininet is written in Python.
+const PROGRAM_WITHIN: Duration = Duration::from_secs(5);
 
 /// Bytes of a recording that go into a report.
 const RECORDING_MAX: u64 = 256 << 20;
@@ -139,14 +143,11 @@ fn programs() -> String {
         format!("{} {}", kernel.sysname().to_string_lossy(), kernel.release().to_string_lossy());
     let system = std::fs::read_to_string("/etc/os-release").unwrap_or_default();
     let system = system.lines().find_map(|line| line.strip_prefix("PRETTY_NAME="));
-    let said = |program: &str| {
-        let output = Command::new(program).arg("--version").stdin(Stdio::null()).output().ok()?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        text.lines().next().map(str::to_owned)
+    let said = |program: &str| match output(program, &["--version"], PROGRAM_WITHIN) {
+        Ok(text) => format!("{program}: {}", text.lines().next().unwrap_or("says nothing")),
+        Err(why) => format!("{program}: {why}"),
     };
-    let absent = |program: &str| format!("{program}: not here");
-    let switches = said("ovs-vsctl").unwrap_or_else(|| absent("ovs-vsctl"));
-    let mininet = said("mn").map_or_else(|| absent("mn"), |version| format!("mn {version}"));
+    let [switches, mininet] = ["ovs-vsctl", "mn"].map(said);
     format!(
         "aldis {}\n{kernel}\n{}\n{switches}\n{mininet}\n",
         env!("CARGO_PKG_VERSION"),
@@ -168,7 +169,12 @@ fn recording(base: &Base, last: u64) -> Result<Vec<u8>, String> {
         .take(RECORDING_MAX)
         .read_to_end(&mut bytes)
         .map_err(|error| format!("it broke off: {error}"))?;
-    Ok(bytes)
+    match bytes.len() as u64 {
+        RECORDING_MAX => {
+            Err(format!("it is longer than {} MiB: ask for less", RECORDING_MAX >> 20))
+        }
+        _ => Ok(bytes),
+    }
 }
 
 fn write(file: File, report: &Report) -> io::Result<()> {

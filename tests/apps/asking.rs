@@ -1,11 +1,34 @@
 //! Scripted switches that ask a controller in this process.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use aldis_control::controller_event::{ControllerEvent, EventSink};
+use aldis_control::{AppSet, session};
 use aldis_emulator::peer::{Peer, PeerPart, hello};
-use aldis_engine::Engine;
+use aldis_engine::design::Knobs;
+use aldis_engine::{Config, Design, Engine};
 use aldis_wire::msg::{self, Message};
 use aldis_wire::{NO_BUFFER, Version};
+
+struct Quiet;
+
+impl EventSink for Quiet {
+    fn emit(&self, _: ControllerEvent) {}
+}
+
+/// A controller of two workers in the default design, whose events are heard nowhere.
+pub(crate) fn engine(app_set: AppSet) -> Engine {
+    let config = Config {
+        listen: vec![([127, 0, 0, 1], 0).into()],
+        workers: 2,
+        design: Design::default(),
+        spin: false,
+        knobs: Knobs::default(),
+        session: session::Config::default(),
+    };
+    Engine::start(&config, app_set, Arc::new(Quiet)).unwrap()
+}
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
 

@@ -2,41 +2,19 @@
 //! they hear on a socket of their own an application.
 
 use std::net::UdpSocket;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
 use aldis_control::app::{Inlet, TickCtx};
-use aldis_control::controller_event::{ControllerEvent, EventSink};
 use aldis_control::world::{PublishCtx, Publishers};
-use aldis_control::{App, AppSet, Commands, EventKind, Part, Publisher, Time, session};
+use aldis_control::{App, AppSet, Commands, EventKind, Part, Publisher, Time};
 use aldis_emulator::peer::bare;
-use aldis_engine::design::Knobs;
-use aldis_engine::{Config, Design, Engine};
 use aldis_testkit::Folder;
 use aldis_wire::header::kind::ECHO_REQUEST;
 use aldis_wire::{DatapathId, Version};
 
-use super::asking::{PATIENCE, join};
-
-struct Quiet;
-
-impl EventSink for Quiet {
-    fn emit(&self, _: ControllerEvent) {}
-}
-
-fn engine(app_set: AppSet) -> Engine {
-    let config = Config {
-        listen: vec![([127, 0, 0, 1], 0).into()],
-        workers: 2,
-        design: Design::default(),
-        spin: false,
-        knobs: Knobs::default(),
-        session: session::Config::default(),
-    };
-    Engine::start(&config, app_set, Arc::new(Quiet)).unwrap()
-}
+use super::asking::{PATIENCE, engine, join};
 
 /// What is listed in a file.
 #[derive(Clone, Default)]

@@ -5,11 +5,9 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 
 use aldis_control::app::{EventCtx, Next};
-use aldis_control::controller_event::{ControllerEvent, EventSink};
-use aldis_control::{App, AppSet, Event, EventKind, Output, session};
+use aldis_control::{App, AppSet, Event, EventKind, Output};
 use aldis_emulator::peer::{Peer, bare};
-use aldis_engine::design::Knobs;
-use aldis_engine::{Config, Design, Engine};
+use aldis_engine::Engine;
 use aldis_wire::Version;
 use aldis_wire::header::kind::{ECHO_REPLY, ECHO_REQUEST};
 use aldis_wire::msg::{
@@ -18,7 +16,7 @@ use aldis_wire::msg::{
 };
 use aldis_wire::v13::AsyncMasks;
 
-use super::asking::{PATIENCE, join_speaking};
+use super::asking::{PATIENCE, engine, join_speaking};
 
 /// What an application was told of: the switch, the kind, the transaction id and the message.
 type Told = (u64, EventKind, u32, Message);
@@ -47,24 +45,6 @@ impl App for Listens {
         }
         Next::Continue
     }
-}
-
-struct Quiet;
-
-impl EventSink for Quiet {
-    fn emit(&self, _: ControllerEvent) {}
-}
-
-fn engine(app_set: AppSet) -> Engine {
-    let config = Config {
-        listen: vec![([127, 0, 0, 1], 0).into()],
-        workers: 2,
-        design: Design::default(),
-        spin: false,
-        knobs: Knobs::default(),
-        session: session::Config::default(),
-    };
-    Engine::start(&config, app_set, Arc::new(Quiet)).unwrap()
 }
 
 fn listening() -> (Engine, Receiver<Told>) {

@@ -4,7 +4,7 @@
 mod layout;
 
 use crate::e2e::PYTHON;
-use crate::suites::{SuiteTally, cargo, counts_of, each_line, succeeds};
+use crate::suites::{SuiteTally, cargo, counted, succeeds};
 use std::path::Path;
 use std::process::Command;
 
@@ -23,13 +23,5 @@ pub(crate) fn run(root: &Path, words: &[String]) -> SuiteTally {
     let mut command = Command::new(PYTHON);
     command.args(["tests/mininet/run.py", "--book"]).args(words).current_dir(root);
     command.env("PYTHONDONTWRITEBYTECODE", "1");
-    let mut tally = None;
-    let good = each_line(&mut command, |line| {
-        println!("{line}");
-        tally = counts_of(line, ',').or(tally);
-    });
-    match tally {
-        Some(tally) if good || tally.failed > 0 => tally,
-        _ => tally.unwrap_or_default().plus(SuiteTally::one(false)),
-    }
+    counted(&mut command)
 }

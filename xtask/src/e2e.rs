@@ -1,7 +1,7 @@
 //! The end-to-end suite: builds the controller and hands it to the scenarios of `tests/mininet`.
 
 use crate::ryu;
-use crate::suites::{SuiteTally, cargo, counts_of, each_line, succeeds};
+use crate::suites::{SuiteTally, cargo, counted, succeeds};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
@@ -104,13 +104,5 @@ pub(crate) fn run(root: &Path, scenarios: &[String]) -> SuiteTally {
     let mut command = Command::new(PYTHON);
     command.arg("tests/mininet/run.py").args(scenarios).current_dir(root);
     command.env("PYTHONDONTWRITEBYTECODE", "1");
-    let mut tally = None;
-    let good = each_line(&mut command, |line| {
-        println!("{line}");
-        tally = counts_of(line, ',').or(tally);
-    });
-    match tally {
-        Some(tally) if good || tally.failed > 0 => tally,
-        _ => tally.unwrap_or_default().plus(SuiteTally::one(false)),
-    }
+    counted(&mut command)
 }

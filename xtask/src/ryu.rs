@@ -1,7 +1,7 @@
 //! The suite of `sdk/ryu`: builds the controller's command, whose emulated network Ryu's samples
 //! are tried with, and runs the tests of the package in a Python that has what it depends on.
 
-use crate::suites::{SuiteTally, cargo, counts_of, each_line, succeeds};
+use crate::suites::{SuiteTally, cargo, counted, succeeds};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -14,15 +14,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> SuiteTally {
     let mut command = Command::new(python);
     command.arg("sdk/ryu/tests/run.py").args(words).current_dir(root);
     command.env("PYTHONDONTWRITEBYTECODE", "1").env("ALDIS", root.join("target/debug/aldis"));
-    let mut tally = None;
-    let good = each_line(&mut command, |line| {
-        println!("{line}");
-        tally = counts_of(line, ',').or(tally);
-    });
-    match tally {
-        Some(tally) if good || tally.failed > 0 => tally,
-        _ => tally.unwrap_or_default().plus(SuiteTally::one(false)),
-    }
+    counted(&mut command)
 }
 
 /// A Python that has the package and what it depends on, made where it is missing or older than

@@ -245,6 +245,20 @@ pub(crate) fn each_line(command: &mut Command, mut line: impl FnMut(&str)) -> bo
     child.wait().is_ok_and(|status| status.success())
 }
 
+/// Runs a runner of tests, and shows what it says: its last line of counts, with one failure more
+/// where it failed and does not count that.
+pub(crate) fn counted(command: &mut Command) -> SuiteTally {
+    let mut tally = None;
+    let good = each_line(command, |line| {
+        println!("{line}");
+        tally = counts_of(line, ',').or(tally);
+    });
+    match tally {
+        Some(tally) if good || tally.failed > 0 => tally,
+        _ => tally.unwrap_or_default().plus(SuiteTally::one(false)),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

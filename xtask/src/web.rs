@@ -3,7 +3,7 @@
 
 use crate::e2e;
 use crate::peers;
-use crate::suites::{SuiteTally, cargo, counts_of, each_line, succeeds};
+use crate::suites::{SuiteTally, cargo, counted, succeeds};
 use std::path::Path;
 use std::process::Command;
 
@@ -30,15 +30,7 @@ pub(crate) fn run(root: &Path, words: &[String]) -> SuiteTally {
     }
     let mut command = Command::new("node");
     command.arg("tests/web/run.mjs").args(words).current_dir(root);
-    let mut tally = None;
-    let good = each_line(&mut command, |line| {
-        println!("{line}");
-        tally = counts_of(line, ',').or(tally);
-    });
-    match tally {
-        Some(tally) if good || tally.failed > 0 => types.plus(tally),
-        _ => types.plus(SuiteTally::one(false)),
-    }
+    types.plus(counted(&mut command))
 }
 
 fn npm(root: &Path) -> Command {

@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use crate::facts::{Answer, Facts};
 
+pub use process::{RunError, output};
+
 /// How long counters are watched.
 const WATCHED: Duration = Duration::from_secs(1);
 

@@ -15,6 +15,9 @@ const FEATURES_REPLY: u8 = 6;
 /// Bytes of a piece.
 const PIECE: usize = 256 * 1024;
 
+/// Bytes that a piece keeps free: the longest event, with its headers, fits.
+const PIECE_SPARE: usize = 70_000;
+
 /// Bytes that wait for a client that records from now on. What comes then is counted as missing.
 const WAITING_MAX: usize = 16 * 1024 * 1024;
 
@@ -135,7 +138,7 @@ impl RecordingClient {
 
     fn write(&mut self, event: &TimedEvent<'_>) {
         self.writer.put(event, &mut self.piece);
-        if self.piece.len() >= PIECE - 70_000 {
+        if self.piece.len() >= PIECE - PIECE_SPARE {
             self.close_piece();
         }
     }
@@ -160,12 +163,19 @@ impl RecordingClient {
             | RecordedEvent::Closed { conn } => (conn, None),
             RecordedEvent::Gap { .. } | RecordedEvent::Marked(_) => return true,
         };
-        if let Some(wanted) = self.wanted.get(&conn) {
-            return *wanted;
+        // Of a connection that ended nothing more comes.
+        let known = match event.event {
+            RecordedEvent::Closed { .. } => self.wanted.remove(&conn),
+            _ => self.wanted.get(&conn).copied(),
+        };
+        if let Some(wanted) = known {
+            return wanted;
         }
         let Some(dpid) = said.or_else(|| dpid_of(conn)) else { return true };
         let wanted = self.switches.contains(&dpid);
-        self.wanted.insert(conn, wanted);
+        if !matches!(event.event, RecordedEvent::Closed { .. }) {
+            self.wanted.insert(conn, wanted);
+        }
         wanted
     }
 

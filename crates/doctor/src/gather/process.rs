@@ -14,7 +14,7 @@ const POLL: Duration = Duration::from_millis(4);
 
 /// Why a program said nothing of use.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub(super) enum RunError {
+pub enum RunError {
     /// There is none of this name.
     Missing,
     /// It did not end in time, and was ended.
@@ -33,11 +33,12 @@ impl fmt::Display for RunError {
     }
 }
 
-/// What a program prints, where it ends well and in time.
+/// What a program prints on its standard output, 16 MiB of it at most, where it ends well and in
+/// time.
 ///
 /// # Errors
 /// See [`RunError`].
-pub(super) fn output(program: &str, args: &[&str], within: Duration) -> Result<String, RunError> {
+pub fn output(program: &str, args: &[&str], within: Duration) -> Result<String, RunError> {
     let mut command = Command::new(program);
     command.args(args).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn().map_err(|error| match error.kind() {

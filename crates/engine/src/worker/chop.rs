@@ -92,7 +92,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         again: usize,
         dropped: usize,
     ) {
-        let left = state.kept() - state.again;
+        let left = state.kept().saturating_sub(state.again);
         let taken = read.len().saturating_sub(left);
         state.again += again.saturating_sub(taken);
         let acts = self.tap.take_signalled() || state.session.deadline() <= self.now;
