@@ -5,7 +5,8 @@
 //! beside the points, so that a report of old results stays what it was. What a person has to say
 //! of an experiment, what agrees with the paper and what does not, is a Markdown file of its own,
 //! `experiments/maestro/figure-7.md`, which a report takes in and never writes. Its numbers are
-//! taken from the results.
+//! taken from the results. An experiment that ran on several machines has one page, and the machine
+//! with the most cores stands first on it.
 
 mod discussion;
 mod html;
@@ -16,6 +17,7 @@ mod text;
 
 pub use discussion::check as check_discussion;
 
+use std::cmp::Reverse;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -32,7 +34,7 @@ use crate::results::{
 };
 
 /// All experiments of a report, in the papers' order; others come behind those of the catalogue, by
-/// name, numbers by size.
+/// name, numbers by size. Those of one plan follow each other, most cores first.
 #[derive(Clone, PartialEq, Debug)]
 pub struct PapersReport {
     /// What could be read.
@@ -46,6 +48,8 @@ pub struct PapersReport {
 pub struct ReportedExperiment {
     /// What was found.
     pub results: Results,
+    /// Where it lies.
+    pub folder: PathBuf,
     /// What is drawn of it.
     pub figures: Vec<Figure>,
     /// What the papers say in words: whose, what, where.
@@ -56,6 +60,9 @@ pub struct ReportedExperiment {
     pub has_paper: bool,
     /// What could not be drawn, and why, a sentence each.
     pub problems: Vec<String>,
+    /// What tells these results from others of the same plan, `16 cores`; nothing where there are
+    /// no others.
+    pub machine: Option<String>,
 }
 
 /// A sentence of a paper.
@@ -98,8 +105,37 @@ impl PapersReport {
                 Err(refused) => report.refused.push(refused.to_string()),
             }
         }
-        report.experiments.sort_by_key(|experiment| place(&experiment.results.meta.plan));
+        report.experiments.sort_by_key(|experiment| {
+            let meta = &experiment.results.meta;
+            (place(&meta.plan), Reverse(meta.machine.cores))
+        });
+        report.tell_machines_apart();
         Ok(report)
+    }
+
+    /// Says of which machine results are where a plan has several. Two of one plan from machines
+    /// with as many cores would be one page's two answers: the second is refused.
+    fn tell_machines_apart(&mut self) {
+        let of = |one: &ReportedExperiment| {
+            let meta = &one.results.meta;
+            (meta.plan.clone(), meta.machine.cores)
+        };
+        self.experiments.dedup_by(|second, first| {
+            let same = of(second) == of(first);
+            if same {
+                let (plan, cores) = of(first);
+                let [first, second] = [first, second].map(|one| one.folder.display().to_string());
+                self.refused.push(format!(
+                    "{second}: {first} has results of {plan} from a machine with {cores} cores already; name one of both"
+                ));
+            }
+            same
+        });
+        for part in self.experiments.chunk_by_mut(same_plan).filter(|part| part.len() > 1) {
+            for one in part {
+                one.machine = Some(cores(one.results.meta.machine.cores));
+            }
+        }
     }
 
     /// The page: HTML that needs nothing from outside.
@@ -150,9 +186,14 @@ impl ReportedExperiment {
         let results = Results::read(folder)?;
         // A name that leads elsewhere is refused before a file is looked for by it, or written.
         let name = results::folder_of(&results.meta.plan)?;
-        let discussion = discussions.map(|dir| dir.join(name.with_added_extension("md")));
-        let discussion = discussion.filter(|path| path.is_file());
-        let mut experiment = ReportedExperiment::new(results, &folder.join(PLAN));
+        let machine = format!("{}-cores.md", results.meta.machine.cores);
+        let discussion = discussions.and_then(|dir| {
+            [&*machine, "md"]
+                .map(|extension| dir.join(name.with_added_extension(extension)))
+                .into_iter()
+                .find(|path| path.is_file())
+        });
+        let mut experiment = ReportedExperiment::new(results, folder);
         if let Some(path) = discussion {
             experiment.discuss(&path)?;
         }
@@ -179,10 +220,10 @@ impl ReportedExperiment {
         Ok(())
     }
 
-    /// Draws results; `plan` is the file that errors in the plan's copy are of.
-    fn new(results: Results, plan: &Path) -> ReportedExperiment {
+    /// Draws the results of a folder.
+    fn new(results: Results, folder: &Path) -> ReportedExperiment {
         let mut problems = Vec::new();
-        let plan = parse(results.plan.as_deref(), plan).unwrap_or_else(|why| {
+        let plan = parse(results.plan.as_deref(), &folder.join(PLAN)).unwrap_or_else(|why| {
             problems.push(why);
             ReportPlan { plot: Vec::new(), paper: Vec::new() }
         });
@@ -202,7 +243,16 @@ impl ReportedExperiment {
             says.map(|sentence| PaperSentence { series, sentence, from })
         });
         let says = says.collect();
-        ReportedExperiment { results, figures, says, discussion: None, has_paper, problems }
+        ReportedExperiment {
+            results,
+            folder: folder.into(),
+            figures,
+            says,
+            discussion: None,
+            has_paper,
+            problems,
+            machine: None,
+        }
     }
 
     /// What stands above the discussion.
@@ -213,9 +263,16 @@ impl ReportedExperiment {
         }
     }
 
-    /// The name in links: `maestro-figure-7`.
+    /// The name in links: `maestro-figure-7`, `maestro-figure-7-16-cores`.
     fn anchor(&self) -> String {
-        self.results.meta.plan.replace('/', "-")
+        self.name().replace('/', "-")
+    }
+
+    /// What its pictures are called: as the plan, and where the plan has results of several
+    /// machines, as the machine too: `maestro/figure-7-16-cores`.
+    fn name(&self) -> String {
+        let machine = self.machine.iter().map(|machine| format!("-{}", machine.replace(' ', "-")));
+        std::iter::once(self.results.meta.plan.clone()).chain(machine).collect()
     }
 
     /// Why not everything is here; nothing where everything is.
@@ -267,10 +324,8 @@ impl ReportedExperiment {
     /// What is to be known of how it was found: a name and words each.
     fn facts(&self) -> Vec<(&'static str, String)> {
         let meta = &self.results.meta;
-        let cores = if meta.machine.cores == 1 { "core" } else { "cores" };
-        let mut machine = String::new();
-        let _ = write!(machine, "{}, {} {cores}, ", meta.machine.cpu, meta.machine.cores);
-        machine.push_str(&meta.machine.kernel);
+        let machine = &meta.machine;
+        let machine = format!("{}, {}, {}", machine.cpu, cores(machine.cores), machine.kernel);
         let measured =
             self.results.points.iter().any(|point| point.origin == ValueOrigin::Measured);
         let load = measured.then(|| {
@@ -288,6 +343,16 @@ impl ReportedExperiment {
         ];
         facts.into_iter().chain(load).collect()
     }
+}
+
+/// Whether both are of one plan, and so of one page.
+fn same_plan(one: &ReportedExperiment, other: &ReportedExperiment) -> bool {
+    one.results.meta.plan == other.results.meta.plan
+}
+
+/// `1 core`, `16 cores`.
+fn cores(count: usize) -> String {
+    format!("{count} core{}", if count == 1 { "" } else { "s" })
 }
 
 /// Where a plan stands among others: its place in the catalogue, and its name with all numbers

@@ -53,8 +53,10 @@ fn entry(experiment: &ReportedExperiment) -> String {
 
 /// What is to be known at first sight.
 fn badges(experiment: &ReportedExperiment) -> String {
-    let mut badges =
-        format!(" <span class=\"badge\">{}</span>", experiment.results.meta.form.name());
+    let machine = experiment.machine.iter().map(|machine| escape(machine).to_string());
+    let words = machine.chain([experiment.results.meta.form.name().to_owned()]);
+    let mut badges: String =
+        words.map(|word| format!(" <span class=\"badge\">{word}</span>")).collect();
     if experiment.simulated().is_some() {
         badges += " <span class=\"badge simulated\">simulated</span>";
     }

@@ -3,28 +3,29 @@
 use std::fmt::Write as _;
 
 use super::tables::{ReportTable, tables};
-use super::{PapersReport, ReportedExperiment};
+use super::{PapersReport, ReportedExperiment, cores, same_plan};
 use crate::plot;
 
 /// All files with their paths below the folder of results.
 pub(super) fn files(report: &PapersReport) -> Vec<(String, String)> {
     let mut files = vec![("README.md".to_owned(), index(report))];
     for experiment in &report.experiments {
-        let plan = &experiment.results.meta.plan;
+        let name = experiment.name();
         for (at, figure) in experiment.figures.iter().enumerate() {
             files.extend(
-                plot::draw(figure).map(|picture| (format!("{plan}-{}.svg", at + 1), picture)),
+                plot::draw(figure).map(|picture| (format!("{name}-{}.svg", at + 1), picture)),
             );
         }
-        files.push((format!("{plan}.md"), page(experiment)));
     }
+    let pages = report.experiments.chunk_by(same_plan);
+    files.extend(pages.map(|parts| (format!("{}.md", parts[0].results.meta.plan), page(parts))));
     files
 }
 
 fn index(report: &PapersReport) -> String {
     let mut text = "# Results\n\nWritten by `aldis lab report --markdown`. Each page has the plot, the numbers, with the paper's \
-                    beside them where a paper has any, and how they were found.\n\n| source | experiment | form | date | to be known |\n\
-                    | --- | --- | --- | --- | --- |\n"
+                    beside them where a paper has any, and how they were found.\n\n| source | experiment | machine | form | date | to be known |\n\
+                    | --- | --- | --- | --- | --- | --- |\n"
         .to_owned();
     for experiment in &report.experiments {
         let meta = &experiment.results.meta;
@@ -36,27 +37,51 @@ fn index(report: &PapersReport) -> String {
         let known: Vec<&str> = known.into_iter().flatten().collect();
         let _ = writeln!(
             text,
-            "| {} | [{}]({}.md) | {} | {} | {} |",
+            "| {} | [{}]({}.md) | {} | {} | {} | {} |",
             plain(&meta.source),
             plain(&meta.title),
             meta.plan,
+            cores(meta.machine.cores),
             meta.form.name(),
             plain(&meta.date),
             known.join(", ")
         );
     }
-    text + &list("Results that could not be read", &report.refused)
+    text + &list("##", "Results that could not be read", &report.refused)
 }
 
-fn page(experiment: &ReportedExperiment) -> String {
-    let meta = &experiment.results.meta;
-    let mut text = format!(
+/// The page of a plan. Where there are results of several machines it has a part a machine, and
+/// what the paper says stands before them.
+fn page(parts: &[ReportedExperiment]) -> String {
+    let meta = &parts[0].results.meta;
+    let head = format!(
         "<!-- Written by aldis lab report. What a person says of it stands in experiments/{}.md. -->\n\n# {}\n\n{} · `{}`\n",
         meta.plan,
         plain(&meta.title),
         plain(&meta.source),
         meta.plan
     );
+    let says = if parts.len() > 1 { said(&parts[0]) } else { String::new() };
+    head + &says + &parts.iter().map(part).collect::<String>()
+}
+
+/// What the paper says in words.
+fn said(experiment: &ReportedExperiment) -> String {
+    let says = experiment.says.iter();
+    let says: Vec<String> =
+        says.map(|said| format!("{}: {} ({})", said.series, said.sentence, said.from)).collect();
+    list("##", "The paper says", &says)
+}
+
+/// What was found on one machine.
+fn part(experiment: &ReportedExperiment) -> String {
+    let meta = &experiment.results.meta;
+    let mut text = String::new();
+    // Where a page has several parts, their headings are one step smaller.
+    let level = if experiment.machine.is_some() { "###" } else { "##" };
+    if let Some(machine) = &experiment.machine {
+        let _ = write!(text, "\n## On {}\n", plain(machine));
+    }
     if let Some(why) = experiment.partial() {
         let _ = write!(
             text,
@@ -67,7 +92,8 @@ fn page(experiment: &ReportedExperiment) -> String {
     for sentence in [experiment.simulated(), experiment.limited()].into_iter().flatten() {
         let _ = write!(text, "\n{}\n", plain(&sentence));
     }
-    let file = meta.plan.rsplit('/').next().unwrap_or_default();
+    let name = experiment.name();
+    let file = name.rsplit('/').next().unwrap_or_default();
     let tables = tables(&experiment.figures);
     for (at, (figure, tables)) in experiment.figures.iter().zip(tables).enumerate() {
         if plot::draw(figure).is_some() {
@@ -75,16 +101,15 @@ fn page(experiment: &ReportedExperiment) -> String {
         }
         text.extend(tables.iter().map(table));
     }
-    let says = experiment.says.iter();
-    let says: Vec<String> =
-        says.map(|said| format!("{}: {} ({})", said.series, said.sentence, said.from)).collect();
-    text += &list("The paper says", &says);
-    if let Some(discussion) = &experiment.discussion {
-        let _ = write!(text, "\n## {}\n\n{}\n", experiment.discussed(), discussion.trim());
+    if experiment.machine.is_none() {
+        text += &said(experiment);
     }
-    text += &list("To be known", &meta.notes);
-    text += &list("Not drawn", &experiment.problems);
-    text += "\n## How it was found\n\n";
+    if let Some(discussion) = &experiment.discussion {
+        let _ = write!(text, "\n{level} {}\n\n{}\n", experiment.discussed(), discussion.trim());
+    }
+    text += &list(level, "To be known", &meta.notes);
+    text += &list(level, "Not drawn", &experiment.problems);
+    let _ = write!(text, "\n{level} How it was found\n\n");
     for (name, words) in experiment.facts() {
         let words = if name == "Command" { code(&words) } else { plain(&words) };
         let _ = writeln!(text, "- {name}: {words}");
@@ -107,10 +132,10 @@ fn table(table: &ReportTable) -> String {
     format!("\n**{}**\n\n{}{rule}{rows}{notes}", plain(&table.title), line(&table.head))
 }
 
-fn list(title: &str, sentences: &[String]) -> String {
+fn list(level: &str, title: &str, sentences: &[String]) -> String {
     let items: String =
         sentences.iter().map(|sentence| format!("- {}\n", plain(sentence))).collect();
-    if sentences.is_empty() { String::new() } else { format!("\n## {title}\n\n{items}") }
+    if sentences.is_empty() { String::new() } else { format!("\n{level} {title}\n\n{items}") }
 }
 
 /// Words that are not to be read as Markdown or as HTML, on one line.

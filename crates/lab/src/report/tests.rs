@@ -313,6 +313,45 @@ fn experiments_stand_in_the_papers_order_and_numbers_by_size() {
 }
 
 #[test]
+fn results_of_several_machines_are_one_page_most_cores_first() {
+    let scratch = ReportFolder::new("machines");
+    let plan = "maestro/table-2";
+    // The same plan in folders of their own: of this machine, of a larger one, and once more of it.
+    for (name, cores) in [("a", 2), ("b", 16), ("c", 16)] {
+        let folder = scratch.results(plan);
+        let meta = fs::read_to_string(folder.join(results::META)).unwrap();
+        let (before, after) = meta.split_once("\ncores = ").unwrap();
+        let (_, after) = after.split_once('\n').unwrap();
+        fs::write(folder.join(results::META), format!("{before}\ncores = {cores}\n{after}"))
+            .unwrap();
+        fs::create_dir_all(scratch.0.join(name)).unwrap();
+        fs::rename(scratch.0.join("maestro"), scratch.0.join(name).join("maestro")).unwrap();
+    }
+    let said = scratch.0.join("said/maestro");
+    fs::create_dir_all(&said).unwrap();
+    fs::write(said.join("table-2.md"), "Of few cores.\n").unwrap();
+    fs::write(said.join("table-2.16-cores.md"), "Of many cores.\n").unwrap();
+    let report = PapersReport::read(&scratch.0, Some(&scratch.0.join("said"))).unwrap();
+    let [refused] = &report.refused[..] else { panic!("{:?}", report.refused) };
+    assert!(refused.contains("/c/maestro/table-2: ") && refused.contains("16 cores"), "{refused}");
+    let files = markdown::files(&report);
+    let names: Vec<&str> = files.iter().map(|(name, _)| &**name).collect();
+    assert!(names.contains(&"maestro/table-2-16-cores-1.svg"), "{names:?}");
+    let [page] =
+        &files.iter().filter(|(name, _)| name.ends_with("table-2.md")).collect::<Vec<_>>()[..]
+    else {
+        panic!("{names:?}")
+    };
+    let at = |words: &str| page.1.find(words).unwrap_or_else(|| panic!("{words}: {}", page.1));
+    let order =
+        ["## The paper says", "## On 16 cores", "Of many", "## On 2 cores", "Of few"].map(at);
+    assert!(order.is_sorted(), "{}", page.1);
+    assert_eq!(page.1.matches("## The paper says").count(), 1);
+    let html = report.html();
+    assert!(html.contains("id=\"maestro-table-2-16-cores\"") && html.contains(">2 cores<"));
+}
+
+#[test]
 fn without_a_paper_the_expectation_is_what_may_agree() {
     let scratch = ReportFolder::new("ours");
     let folder = scratch.results("ours/presets");
