@@ -28,7 +28,7 @@ GRACE_S = 20
 NEEDED = ["unshare", "setpriv", "mount", "ovsdb-server", "ovs-vswitchd", "ovs-vsctl", "ovs-ofctl", "ovsdb-tool", "mnexec", "ip",
           "ping", "iperf", "ethtool", "tcpdump", "tshark"]
 # Most of a scenario is waiting, and each has a world of its own.
-AT_ONCE = 2
+AT_ONCE = 3
 # As many that fail are tried once more, one by one: on a machine that does other things too a deadline passes
 # without a fault of the code. What fails twice is no accident, and what needed a second try is
 # said.

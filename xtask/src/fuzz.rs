@@ -5,7 +5,7 @@
 //! neither a nightly nor another tool is needed. Seeds are the golden vectors and `fuzz/seeds`; an
 //! input that breaks something stays in `fuzz/artifacts`.
 
-use crate::suites::{SuiteTally, cargo, succeeds};
+use crate::suites::{SuiteTally, succeeds};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
@@ -52,8 +52,15 @@ pub(crate) fn run(root: &Path, args: &[String]) -> SuiteTally {
         return SuiteTally::one(false);
     };
     // Named even where it is this very machine: so that build scripts are spared the counters.
-    let mut build = cargo(root);
-    build.args(["build", "--quiet", "--locked", "--release", "--manifest-path", "fuzz/Cargo.toml"]);
+    let mut build = giving_way(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    build.current_dir(root).args([
+        "build",
+        "--quiet",
+        "--locked",
+        "--release",
+        "--manifest-path",
+        "fuzz/Cargo.toml",
+    ]);
     if !succeeds(build.args(["--target", &host]).env("RUSTFLAGS", COVERAGE)) {
         return SuiteTally::one(false);
     }
@@ -62,6 +69,13 @@ pub(crate) fn run(root: &Path, args: &[String]) -> SuiteTally {
         TARGETS.iter().map(|target| (target, start(root, target, &programs, seconds))).collect();
     let finished = running.into_iter().map(|(target, child)| finish(root, target, child));
     finished.fold(SuiteTally::default(), SuiteTally::plus)
+}
+
+/// A program that runs on what others leave of the processors: other suites run beside.
+fn giving_way(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("nice");
+    command.args(["-n", "19"]).arg(program);
+    command
 }
 
 /// This machine's target triple.
@@ -80,7 +94,7 @@ fn start(root: &Path, target: &FuzzTarget, programs: &Path, seconds: &str) -> io
         sow(&root.join(folder), &corpus)?;
     }
     let log = File::create(log(root, target))?;
-    Command::new(programs.join(target.name))
+    giving_way(programs.join(target.name))
         .arg(format!("-max_total_time={seconds}"))
         .arg(format!("-max_len={INPUT_MAX}"))
         .arg(format!("-artifact_prefix={}/", artifacts.display()))

@@ -7,6 +7,7 @@ use crate::{book, client, e2e, fuzz, package, peers, reference, ryu, tidy, web};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
+use std::thread::ScopedJoinHandle;
 use std::time::{Duration, Instant};
 
 /// How many checks of a suite passed and failed.
@@ -44,6 +45,9 @@ struct Suite {
     run: fn(&Path) -> SuiteTally,
 }
 
+/// The suite that runs beside those behind it: these wait most of the time, and it gives way.
+const FUZZ: &str = "fuzz";
+
 /// In the order in which a mistake is cheapest to find.
 const SUITES: &[Suite] = &[
     Suite { name: "peers", says: "the programs the tests talk to are here", run: peers_suite },
@@ -55,11 +59,15 @@ const SUITES: &[Suite] = &[
     Suite { name: "unit", says: "unit tests and laws", run: unit },
     Suite { name: "e2e", says: "Open vSwitch and Mininet", run: |root| e2e::run(root, &[]) },
     Suite { name: "book", says: "the commands of the book", run: book_suite },
+    Suite {
+        name: FUZZ,
+        says: "each fuzz target for a minute, beside what follows",
+        run: |root| fuzz::run(root, &[]),
+    },
     Suite { name: "ryu", says: "applications of Ryu", run: |root| ryu::run(root, &[]) },
     Suite { name: "client", says: "the client of Python", run: |root| client::run(root, &[]) },
     Suite { name: "package", says: "the package of Debian", run: package::run },
     Suite { name: "web", says: "a browser", run: |root| web::run(root, &[]) },
-    Suite { name: "fuzz", says: "each fuzz target for a minute", run: |root| fuzz::run(root, &[]) },
 ];
 
 /// Runs the suites named, or all of them, and prints a table and the totals; whether nothing
@@ -74,8 +82,20 @@ pub(crate) fn test(root: &Path, names: &[String]) -> bool {
     let chosen = SUITES
         .iter()
         .filter(|suite| names.is_empty() || names.iter().any(|name| name == suite.name));
-    let results: Vec<_> = chosen.map(|suite| timed(suite, root)).collect();
+    let results: Vec<_> = std::thread::scope(|scope| {
+        let run = |suite: &'static Suite| {
+            let running = scope.spawn(move || timed(suite, root));
+            if suite.name == FUZZ { Err(running) } else { Ok(joined(running)) }
+        };
+        let results: Vec<_> = chosen.map(run).collect();
+        results.into_iter().map(|result| result.unwrap_or_else(joined)).collect()
+    });
     summary(&results)
+}
+
+/// What a thread found; its panic is ours.
+fn joined<T>(running: ScopedJoinHandle<'_, T>) -> T {
+    running.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }
 
 fn timed(suite: &'static Suite, root: &Path) -> (&'static Suite, SuiteTally, Duration) {
