@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use aldis_apps::spelling::{Matching, Spelled};
 use aldis_control::weights::Switches;
-use aldis_guest::{GuestSpec, NumberRanges, Otherwise};
+use aldis_guest::{ExperimenterIds, GuestSpec, NumberRanges, Otherwise};
 use aldis_http::api::Page;
 use aldis_http::api::guests::Guest;
 use serde_json::{Map, Value};
@@ -54,7 +54,11 @@ Numbers are 7, 10-19 or 1-4,9. What is left out is granted whole.
 
 Examples:
   aldis guest add lab-3 --connect 127.0.0.1:6655 --match vlan_vid=10 --tables 10-19 --priorities 100-200
-  aldis guest add web --connect :6656 --match eth_type=0x0800,ip_proto=6,tcp_dst=80 --rate 5000 --otherwise drop")]
+  aldis guest add web --connect :6656 --match eth_type=0x0800,ip_proto=6,tcp_dst=80 --rate 5000 --otherwise drop
+  aldis guest add far --connect far.example:6654 --tls --tls-authority ca.pem --tls-name far.example
+      over TLS; --tls-certificate and --tls-key where it wants a certificate
+  aldis guest add nicira --connect :6657 --experimenters 0x2320 --weight 4
+      Nicira's extensions are passed on, and it is due four times as much of a worker as other guests")]
 struct AddGuest {
     /// Its name: small letters, digits and "-"
     #[arg(value_name = "NAME")]
@@ -83,6 +87,9 @@ struct AddGuest {
     /// The meters that it may use
     #[arg(long, value_name = "NUMBERS")]
     meters: Option<NumberRanges>,
+    /// The experimenters whose messages are passed on, both ways: 0x2320, or 0x2320,0x4f4e4600
+    #[arg(long, value_name = "IDS")]
+    experimenters: Option<ExperimenterIds>,
     /// It may ask, and change nothing
     #[arg(long)]
     read_only: bool,
@@ -95,12 +102,54 @@ struct AddGuest {
     /// Bytes that may wait for it at one switch [default: 1048576]
     #[arg(long, value_name = "BYTES")]
     queue: Option<u64>,
+    /// Its share of a worker, beside other guests that have much to say [default: 1]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    weight: Option<u16>,
     /// What becomes of a request that it cannot take: it is away or paused, or its queue is full
     /// [default: next]
     #[arg(long, value_name = "WHAT", value_parser = ["next", "drop"])]
     otherwise: Option<String>,
     #[command(flatten)]
+    tls: GuestTlsArgs,
+    #[command(flatten)]
     ask: ClientArgs,
+}
+
+/// How connections to it are encrypted. The files are those of the controller's machine.
+#[derive(clap::Args)]
+#[group(skip)]
+struct GuestTlsArgs {
+    /// Connect to it over TLS
+    #[arg(long, requires = "tls_authority")]
+    tls: bool,
+    /// The authorities of which one has to have signed its certificate, as PEM
+    #[arg(long, value_name = "FILE", requires = "tls")]
+    tls_authority: Option<String>,
+    /// The certificate that it is shown, as PEM; none where this is left out
+    #[arg(long, value_name = "FILE", requires_all = ["tls", "tls_key"])]
+    tls_certificate: Option<String>,
+    /// The certificate's private key, as PEM
+    #[arg(long, value_name = "FILE", requires_all = ["tls", "tls_certificate"])]
+    tls_key: Option<String>,
+    /// The name that its certificate has to bear [default: its address]
+    #[arg(long, value_name = "HOST", requires = "tls")]
+    tls_name: Option<String>,
+}
+
+impl GuestTlsArgs {
+    /// The files as JSON, with what was said alone.
+    fn body(&self) -> Option<Value> {
+        let files = [
+            ("authority", &self.tls_authority),
+            ("certificate", &self.tls_certificate),
+            ("key", &self.tls_key),
+            ("name", &self.tls_name),
+        ];
+        let said = files
+            .into_iter()
+            .filter_map(|(name, file)| Some((name.to_owned(), Value::from(file.as_deref()?))));
+        self.tls.then(|| Value::Object(said.collect()))
+    }
 }
 
 #[derive(clap::Args)]
@@ -174,11 +223,14 @@ impl AddGuest {
             ("priorities", numbers(&self.priorities)),
             ("groups", numbers(&self.groups)),
             ("meters", numbers(&self.meters)),
+            ("experimenters", self.experimenters.as_ref().map(|ids| text(ids))),
             ("read_only", self.read_only.then_some(Value::from(true))),
             ("observe", self.observe.then_some(Value::from(true))),
             ("rate", self.rate.map(Value::from)),
             ("queue", self.queue.map(Value::from)),
+            ("weight", self.weight.map(Value::from)),
             ("otherwise", self.otherwise.as_deref().map(Value::from)),
+            ("tls", self.tls.body()),
         ];
         let said = fields.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?)));
         Value::Object(said.collect::<Map<_, _>>())
@@ -254,6 +306,7 @@ fn grant(spec: &GuestSpec) -> Vec<(&'static str, String)> {
         those => numbers(those),
     };
     let switches: Vec<_> = spec.switches.iter().map(|it| it.0.to_string()).collect();
+    let experimenters = spec.experimenters.as_ref();
     let yes = |is: bool| if is { "yes" } else { "no" }.to_owned();
     let otherwise = match spec.otherwise {
         Otherwise::Next => "the next application",
@@ -267,11 +320,14 @@ fn grant(spec: &GuestSpec) -> Vec<(&'static str, String)> {
         ("priorities", numbers(&spec.priorities)),
         ("groups", shared(&spec.groups)),
         ("meters", shared(&spec.meters)),
+        ("experimenters", experimenters.map_or_else(|| "none".to_owned(), |ids| ids.0.to_string())),
         ("read only", yes(spec.read_only)),
         ("observe", yes(spec.observe)),
         ("rate", spec.rate.map_or_else(|| "no limit".to_owned(), |rate| format!("{rate}/s"))),
         ("queue", format!("{} bytes", spec.queue)),
+        ("weight", spec.weight.to_string()),
         ("otherwise", otherwise.to_owned()),
+        ("tls", yes(spec.tls.is_some())),
     ]
 }
 
@@ -296,14 +352,19 @@ mod tests {
         let line = "aldis guest add lab-3 --connect :6655 --switches 1-4,00:00:* --match \
                     vlan_vid=10,in_port=3 --ports 1-8 --tables 10-19 --priorities 100-200 \
                     --groups 1-9 --meters 3 --read-only --observe --rate 500 --queue 65536 \
-                    --otherwise drop";
+                    --otherwise drop --experimenters 0x2320,7 --weight 3 --tls --tls-authority \
+                    ca.pem --tls-certificate a.pem --tls-key a.key --tls-name a.example";
         let body = added(line).unwrap();
         let spec: GuestSpec = serde_json::from_value(body).unwrap();
         let expected = json!({
             "connect": "127.0.0.1:6655", "switches": ["1-4", "00:00:*"],
             "match": {"vlan_vid": 10, "in_port": 3}, "ports": "1-8", "tables": "10-19",
             "priorities": "100-200", "groups": "1-9", "meters": 3, "read-only": true,
-            "observe": true, "rate": 500, "queue": 65536, "otherwise": "drop"
+            "observe": true, "rate": 500, "queue": 65536, "otherwise": "drop",
+            "experimenters": "0x2320,0x7", "weight": 3,
+            "tls": {
+                "authority": "ca.pem", "certificate": "a.pem", "key": "a.key", "name": "a.example"
+            }
         });
         assert_eq!(spec, serde_json::from_value(expected).unwrap());
     }
@@ -325,6 +386,11 @@ mod tests {
             ("--connect :1 --match vlan=3", "vlan"),
             ("--connect :1 --rate 0", "--rate"),
             ("--connect :1 --otherwise wait", "next, drop"),
+            ("--connect :1 --weight 0", "--weight"),
+            ("--connect :1 --experimenters nicira", "0x2320"),
+            ("--connect :1 --tls", "--tls-authority"),
+            ("--connect :1 --tls-authority ca.pem", "--tls"),
+            ("--connect :1 --tls --tls-authority ca.pem --tls-certificate a.pem", "--tls-key"),
         ] {
             let refused = added(&format!("aldis guest add a {rest}")).unwrap_err();
             assert!(refused.contains(words), "{rest}: {refused}");
@@ -372,7 +438,8 @@ mod tests {
             },
             "spec": {
                 "name": "lab-3", "connect": "127.0.0.1:6655", "match": {"vlan_vid": 10},
-                "tables": "10-19", "otherwise": "drop", "queue": 5000
+                "tables": "10-19", "otherwise": "drop", "queue": 5000, "weight": 3,
+                "experimenters": "0x2320", "tls": {"authority": "ca.pem"}
             }
         }))
         .unwrap();
@@ -392,6 +459,9 @@ mod tests {
             ("groups", "none"),
             ("rate", "no limit"),
             ("queue", "5000 bytes"),
+            ("weight", "3"),
+            ("experimenters", "0x2320"),
+            ("tls", "yes"),
             ("otherwise", "dropped"),
             ("missed", "4"),
             ("connections", "9"),

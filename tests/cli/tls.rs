@@ -513,3 +513,50 @@ fn commands_ask_over_tls_with_a_token() {
     let put = ["weights", "--set", "1=2", "--http", &url, "--ca", &ca, "--token", &token];
     assert!(aldis(&put).0[1].contains("needs the role write"));
 }
+
+/// A controller that serves switches over TLS is a guest of another, which shows it the certificate
+/// of a switch, and believes it by its authority.
+#[test]
+fn a_guest_is_served_over_tls_and_certificates_are_read_again() {
+    let folder = Folder::new("tls-guest");
+    assert!(pki(&folder, "pki", &["--switch", "1"]).status.success());
+    assert!(pki(&folder, "other", &["--switch", "1"]).status.success());
+    let mut served = controller(&folder, &["--http", "127.0.0.1:0", "--apps", "learning-switch"]);
+    let at = secure_address(&mut served);
+    let seen_by_guest = Api::of(&mut served);
+    let config = folder.file("aldis.toml");
+    let shown = folder.file("shown");
+    let copy = |from: &str| {
+        for end in ["pem", "key"] {
+            let from = folder.file(&format!("{from}.{end}"));
+            std::fs::copy(from, format!("{shown}.{end}")).unwrap();
+        }
+    };
+    copy("other/switch-0000000000000001");
+    let authority = folder.file("pki/ca.pem");
+    let text = format!(
+        "[[guest]]\nname = \"sealed\"\nconnect = \"{at}\"\n\
+         tls = {{ authority = \"{authority}\", certificate = \"{shown}.pem\", key = \"{shown}.key\" }}\n"
+    );
+    std::fs::write(&config, text).unwrap();
+    let mut controller =
+        Running::start(&["--config", &config, "--http", "127.0.0.1:0", "--apps", "topology"]);
+    let api = Api::of(&mut controller);
+    let script = ["0s ping h1 h2", "100ms pingall"];
+    let _network = Network::start(&controller, Version::V13, "single,4", &script);
+    // A certificate that is not believed there: it is away, and says why.
+    let away = when(&api, "/api/v1/guests/sealed", |guest| guest["reason"].is_string());
+    assert_eq!(away["state"], "away");
+    assert!(away["reason"].as_str().unwrap().contains("broke off TLS"), "{away}");
+    copy("pki/switch-0000000000000001");
+    controller.signal("-HUP");
+    when(&api, "/api/v1/guests/sealed", |guest| guest["state"] == "serving");
+    let is = |switch: &serde_json::Value| switch["counters"]["requests"].as_u64() > Some(0);
+    when(&seen_by_guest, "/api/v1/switches/1", is);
+    // What is wrong is told, and changes nothing.
+    std::fs::write(format!("{shown}.pem"), "nonsense").unwrap();
+    controller.signal("-HUP");
+    assert!(controller.says("its certificates stay as they were").contains("no certificate"));
+    let still = api.get("/api/v1/guests/sealed").json();
+    assert_eq!(still["state"], "serving");
+}

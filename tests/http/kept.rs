@@ -3,6 +3,7 @@
 
 mod floodlight;
 mod full;
+mod guests;
 mod killed;
 mod trace;
 

@@ -8,7 +8,7 @@ mod config_store;
 #[cfg(feature = "sandbox")]
 use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError, Weak};
 use std::time::Duration;
 
 use aldis_apps::Acl;
@@ -23,8 +23,9 @@ use aldis_wire::DatapathId;
 use tracing::warn;
 
 use crate::config::Config;
+use crate::guests::GuestSet;
 use crate::persisted::Persisted;
-use crate::reload::ReloadChanges;
+use crate::reload::{self, ReloadChanges};
 use crate::secure::TlsHandles;
 use crate::settings::Settings;
 
@@ -51,6 +52,8 @@ pub(crate) struct Admin {
     engine: Handle,
     /// What gets other certificates and keys, once it is open.
     tls: OnceLock<TlsHandles>,
+    /// The guests, once they are served.
+    guests: OnceLock<Weak<GuestSet>>,
 }
 
 impl Admin {
@@ -61,7 +64,7 @@ impl Admin {
         engine: Handle,
     ) -> Admin {
         let (persisted, tls) = (Mutex::new(persisted), OnceLock::new());
-        Admin { origin, settings, persisted, engine, tls }
+        Admin { origin, settings, persisted, engine, tls, guests: OnceLock::new() }
     }
 
     /// These get other certificates and keys when they are read again.
@@ -69,12 +72,23 @@ impl Admin {
         let _ = self.tls.set(tls);
     }
 
+    /// These follow the configuration when it is read again.
+    pub(crate) fn hosts(&self, guests: &Arc<GuestSet>) {
+        let _ = self.guests.set(Arc::downgrade(guests));
+    }
+
+    fn guests(&self) -> Option<Arc<GuestSet>> {
+        self.guests.get()?.upgrade()
+    }
+
     /// Reads certificates and keys again: the command line names files too.
     ///
     /// # Errors
     /// One sentence; the old ones stay.
     pub(crate) fn reread_access(&self) -> Result<(), String> {
-        self.read_tls_again(&self.settings.now())
+        self.read_tls_again(&self.settings.now())?;
+        self.guests().iter().for_each(|guests| guests.read_tls_again());
+        Ok(())
     }
 
     fn read_tls_again(&self, config: &Config) -> Result<(), String> {
@@ -95,9 +109,18 @@ impl Admin {
         let config = persisted.settle((self.origin.read)()?)?;
         self.read_tls_again(&config)?;
         persisted.configure(&config);
-        let changes = self.settings.reread(config);
+        let mut changes = self.settings.reread(config);
         self.tell_flows(&persisted);
         self.tell_rules(&persisted);
+        // Guests wait for workers and switches, and ask for those that are kept.
+        drop(persisted);
+        if let Some(guests) = self.guests() {
+            let specs = self.settings.now().guests();
+            guests.read_tls_again();
+            let mut lines = guests.configure(specs);
+            reload::shorten(&mut lines);
+            changes.applied.extend(lines);
+        }
         Ok(changes)
     }
 

@@ -457,7 +457,6 @@ impl Config {
             ("[learning-switch]", self.learning_switch != other.learning_switch),
             ("[monitor]", self.monitor != other.monitor),
             ("[[dhcp-server]]", self.dhcp_server != other.dhcp_server),
-            ("[[guest]]", self.guests() != other.guests()),
             ("[topology]", self.topology != other.topology),
             ("[hosts]", self.hosts != other.hosts),
             ("[routing]", self.routing != other.routing),

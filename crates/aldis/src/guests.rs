@@ -1,29 +1,32 @@
 //! The guests of the controller: each is an application of the line-up, served by a thread of its
 //! own.
 
-use std::fmt;
-use std::sync::Arc;
+mod reload;
 
-use aldis_control::App;
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
 use aldis_control::controller_event::EventSink;
 use aldis_control::pipeline::AppEntry;
 use aldis_engine::{Handle, LifecycleError};
 #[cfg(feature = "http")]
 use aldis_guest::GuestStatus;
-use aldis_guest::{GuestApp, GuestError, GuestSpec, Guests};
+use aldis_guest::{GuestApp, GuestError, GuestSpec, GuestTls, Guests};
+use rustls::pki_types::ServerName;
 use tracing::{info, warn};
 
 use crate::added::{interned, marks_flows_apart, place};
 use crate::admin::Admin;
-#[cfg(feature = "http")]
 use crate::own_flows::{remove_all, restore_table_miss};
+use crate::tls::{self, TlsIdentity};
 
 /// Guests, and the engine whose switches are presented to them.
 pub(crate) struct GuestSet {
     engine: Handle,
     guests: Guests,
+    /// Those of the configuration, as it was last read.
+    configured: Mutex<Vec<GuestSpec>>,
     /// Remembers those that were added over HTTP.
-    #[cfg(feature = "http")]
     admin: Arc<Admin>,
 }
 
@@ -61,12 +64,8 @@ impl GuestSet {
     ) -> GuestSet {
         let rousing = engine.clone();
         let guests = Guests::new(move |worker| rousing.rouse(worker), event_sink);
-        let set = GuestSet {
-            engine,
-            guests,
-            #[cfg(feature = "http")]
-            admin: Arc::clone(admin),
-        };
+        let configured = Mutex::new(specs.to_vec());
+        let set = GuestSet { engine, guests, configured, admin: Arc::clone(admin) };
         specs.iter().for_each(|spec| set.begin(spec));
         for spec in admin.kept_guests() {
             match specs.iter().any(|configured| configured.name == spec.name) {
@@ -109,9 +108,11 @@ impl GuestSet {
         let name = interned(&spec.name);
         let marked = marks_flows_apart(&self.engine, name);
         marked.map_err(|why| NotAGuest::Guest(GuestError::Spec(format!("name: {why}"))))?;
-        let connect = spec.connect.0;
-        let instances = self.guests.add(spec).map_err(NotAGuest::Guest)?;
-        let entry = AppEntry::of(instances).named(name, GuestApp::EVENTS);
+        let (connect, events) = (spec.connect.0, GuestApp::events(&spec));
+        let tls = tls_of(&spec);
+        let tls = tls.map_err(|why| NotAGuest::Guest(GuestError::Spec(format!("tls: {why}"))))?;
+        let instances = self.guests.add(spec, tls).map_err(NotAGuest::Guest)?;
+        let entry = AppEntry::of(instances).named(name, events);
         if let Err(why) = self.engine.add_app(entry, place(&self.engine)) {
             // Where a worker was late, the workers have it.
             let _ = self.engine.remove_app(name);
@@ -135,7 +136,6 @@ impl GuestSet {
         self.give_up(name)
     }
 
-    #[cfg(feature = "http")]
     fn give_up(&self, name: &str) -> Result<(), NotAGuest> {
         let unknown = || NotAGuest::Guest(GuestError::Unknown(name.to_owned()));
         let spec = self.guests.spec(name).ok_or_else(unknown)?;
@@ -168,4 +168,25 @@ impl GuestSet {
     pub(crate) fn stop(&self) {
         self.guests.stop();
     }
+}
+
+/// How connections to the guest are encrypted, from its files as they are now.
+///
+/// # Errors
+/// One sentence.
+fn tls_of(spec: &GuestSpec) -> Result<Option<GuestTls>, String> {
+    let Some(files) = &spec.tls else { return Ok(None) };
+    let authorities = tls::certificates(&files.authority)?;
+    let name = match &files.name {
+        Some(name) => ServerName::try_from(name.clone())
+            .map_err(|_| format!("{name:?} is no name that a certificate can have"))?,
+        None => ServerName::IpAddress(spec.connect.0.0.ip().into()),
+    };
+    let shown = files.certificate.as_ref().zip(files.key.as_ref());
+    let identity = shown.map(|(certificate, key)| TlsIdentity::read(certificate, key));
+    let identity = identity.transpose()?.map(|TlsIdentity { chain, key }| (chain, key));
+    GuestTls::new(name, authorities, identity).map(Some).map_err(|why| match shown {
+        Some((certificate, key)) => tls::mismatch(certificate, key, &why),
+        None => format!("{} holds no authority that can be used: {why}", files.authority.display()),
+    })
 }

@@ -32,7 +32,6 @@ mod http;
 mod installed;
 mod knobs;
 mod outlet;
-#[cfg(feature = "http")]
 mod own_flows;
 mod persisted;
 #[cfg(feature = "http")]

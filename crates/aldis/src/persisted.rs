@@ -39,7 +39,7 @@ pub(crate) struct Persisted {
     pub(crate) acl: AclRules,
     #[cfg(feature = "http")]
     names: BTreeMap<DatapathId, String>,
-    /// Guests that were added over HTTP in runs before.
+    /// Guests that were added over HTTP, and are there after a restart.
     pub(crate) guests: Vec<GuestSpec>,
     /// Those that were set over HTTP, where any were.
     weights: Option<Vec<WeightRule>>,

@@ -100,6 +100,7 @@ pub(crate) fn start(
     let installed = install(&engine, &settings.now(), &admin)?;
     let guests =
         Arc::new(GuestSet::start(engine.handle(), event_sink, &settings.now().guests(), &admin));
+    admin.hosts(&guests);
     #[cfg(feature = "http")]
     let http = serving.start(
         &engine,

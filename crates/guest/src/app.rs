@@ -10,12 +10,24 @@ use aldis_control::{App, Batch, Event, EventKind, Output, Time};
 use aldis_wire::Version;
 use aldis_wire::msg::{Message, PortNo};
 
-use crate::datapath::{Datapath, Handed};
+use crate::datapath::{Datapath, Handed, Handing};
 use crate::guest::Guest;
-use crate::limits::TAKEN_PER_POLL;
 use crate::outbound;
 use crate::relay::Relay;
-use crate::spec::Otherwise;
+use crate::spec::{GuestSpec, Otherwise};
+
+/// The last is for guests to which experimenters are granted.
+const EVENTS: [EventKind; 9] = [
+    EventKind::FlowRequest,
+    EventKind::Lldp,
+    EventKind::Up,
+    EventKind::Down,
+    EventKind::PortChange,
+    EventKind::FlowRemoved,
+    EventKind::Error,
+    EventKind::Reply,
+    EventKind::Unsolicited,
+];
 
 /// One worker's instance of it.
 pub struct GuestApp {
@@ -27,18 +39,26 @@ impl GuestApp {
         GuestApp { guest }
     }
 
+    /// The events that the application of this guest starts on.
+    pub fn events(spec: &GuestSpec) -> &'static [EventKind] {
+        if spec.experimenters.is_some() { &EVENTS } else { &EVENTS[..EVENTS.len() - 1] }
+    }
+
     /// Hands the requests of a switch over, and marks those that no other application is to see.
     fn hand(&self, datapath: &Datapath, batch: &mut Batch<'_>, run: &Run) {
-        let Guest { grant, counts, .. } = &*self.guest;
-        let (spec, stalls) = (grant.spec(), datapath.is_stalled());
-        let version = datapath.version().filter(|_| self.guest.is_served() && !stalls);
-        let passes = spec.otherwise == Otherwise::Next || spec.observe;
-        if version.is_none() && passes && grant.is_whole() {
+        let Guest { grant, counts, bounds, .. } = &*self.guest;
+        let (observes, otherwise) = (grant.spec().observe, bounds.otherwise());
+        let stalls = datapath.is_stalled();
+        let session = datapath.session().filter(|_| self.guest.is_served() && !stalls);
+        let mut handing = session.and_then(|session| datapath.hand(session));
+        let stalls = stalls || handing.as_ref().is_some_and(Handing::is_full);
+        handing = handing.filter(|_| !stalls);
+        let passes = otherwise == Otherwise::Next || observes;
+        if handing.is_none() && passes && grant.is_whole() {
             // They go on as they are, and cost no more than being counted.
             let requests = run.requests.len() as u64;
-            return if stalls { self.guest.shed(requests) } else { counts.missed.add(requests) };
+            return if stalls { counts.shed.add(requests) } else { counts.missed.add(requests) };
         }
-        let mut handing = version.map(|version| datapath.hand(version));
         let (mut shed, mut missed) = (0, 0);
         for index in run.requests.clone() {
             let header = batch.requests[index];
@@ -66,18 +86,24 @@ impl GuestApp {
                     false
                 }
             };
-            let is_done = taken || spec.otherwise == Otherwise::Drop;
-            batch.requests[index].stopped = is_done && !spec.observe;
+            let is_done = taken || otherwise == Otherwise::Drop;
+            batch.requests[index].stopped = is_done && !observes;
         }
         if let Some(handing) = handing {
             handing.done();
         }
         if shed > 0 {
-            self.guest.shed(shed);
+            counts.shed.add(shed);
         }
         if missed > 0 {
             counts.missed.add(missed);
         }
+    }
+
+    /// Takes the share of this poll of what the guest has to say.
+    pub(crate) fn take(&self, commands: &mut Commands) {
+        let worker = commands.worker();
+        self.guest.take(worker, |datapath, relay| GuestApp::send(datapath, relay, commands));
     }
 
     /// Sends what the guest has to say to a switch.
@@ -88,7 +114,7 @@ impl GuestApp {
             relay.number(xids);
             commands.to(datapath.info.dpid);
             commands.append(&relay.bytes);
-            datapath.asked().remember(xids, relay.meta);
+            datapath.asked().remember(xids, relay.session, relay.meta);
         }
         if datapath.inbound_sent(len) {
             Guest::look_at(datapath);
@@ -101,16 +127,8 @@ impl App for GuestApp {
 
     const NAME: &'static str = "guest";
 
-    const EVENTS: &'static [EventKind] = &[
-        EventKind::FlowRequest,
-        EventKind::Lldp,
-        EventKind::Up,
-        EventKind::Down,
-        EventKind::PortChange,
-        EventKind::FlowRemoved,
-        EventKind::Error,
-        EventKind::Reply,
-    ];
+    /// [`GuestApp::events`] says which of them a guest needs.
+    const EVENTS: &'static [EventKind] = &EVENTS;
 
     fn init_switch(&mut self, _: Time, switch: &SwitchInfo) -> Option<Arc<Datapath>> {
         let has_switch = self.guest.grant.spec().has_switch(switch.dpid);
@@ -153,20 +171,15 @@ impl App for GuestApp {
             }
             Event::Error(error) => return outbound::error(datapath, error),
             Event::Reply { xid, message } => return outbound::reply(datapath, *xid, message),
+            Event::Unsolicited { xid, message } => {
+                return outbound::unsolicited(datapath, *xid, message);
+            }
             _ => {}
         }
         Next::Continue
     }
 
     fn roused(&mut self, _: TickCtx<'_>, commands: &mut Commands) {
-        let worker = commands.worker();
-        let mut taken = 0;
-        while let Some((datapath, relay)) = self.guest.take(worker) {
-            taken += relay.bytes.len();
-            GuestApp::send(&datapath, relay, commands);
-            if taken >= TAKEN_PER_POLL {
-                return self.guest.rouse(worker);
-            }
-        }
+        self.take(commands);
     }
 }

@@ -1,8 +1,8 @@
 //! The connection of a guest for one of its switches: opening it, the handshake as the switch, and
 //! the bytes both ways.
 
-use std::io::{self, Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::io;
+use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,7 +13,7 @@ use aldis_wire::{Chop, Raw, Version};
 use rustix::event::epoll::EventFlags;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 
-use crate::datapath::Datapath;
+use crate::datapath::{Datapath, SessionId};
 use crate::inbound::{Inbound, bare};
 use crate::limits::{
     ANSWERS_MAX, ECHO_EVERY, HANDSHAKE_WITHIN, RETRY_FIRST, RETRY_MAX, SERVED_WELL, STALLED_AFTER,
@@ -22,6 +22,7 @@ use crate::limits::{
 use crate::refusal;
 use crate::relay::Relay;
 use crate::session::GuestSession;
+use crate::wire::GuestWire;
 
 /// How long the guest may take to say HELLO first: it knows what it speaks.
 const HELLO_AFTER: Duration = Duration::from_millis(200);
@@ -54,13 +55,13 @@ enum Phase {
     /// Both say HELLO.
     Greeting { since: Instant, said: bool },
     /// The guest controls the switch, in this version.
-    Open(Version),
+    Open(SessionId),
 }
 
 /// The connection for one switch.
 pub(crate) struct GuestConn {
     pub(crate) datapath: Arc<Datapath>,
-    pub(crate) socket: Option<TcpStream>,
+    pub(crate) wire: Option<GuestWire>,
     /// What the kernel reports of it.
     pub(crate) watched: EventFlags,
     phase: Phase,
@@ -84,7 +85,7 @@ impl GuestConn {
     pub(crate) fn new(datapath: Arc<Datapath>, now: Instant) -> GuestConn {
         GuestConn {
             datapath,
-            socket: None,
+            wire: None,
             watched: EventFlags::empty(),
             phase: Phase::Waiting { until: now },
             pause: RETRY_FIRST,
@@ -122,7 +123,8 @@ impl GuestConn {
             Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
             Err(error) => return Err(io::Error::from(error).into()),
         }
-        self.socket = Some(socket.into());
+        let tls = self.datapath.guest.tls();
+        self.wire = Some(GuestWire::new(socket.into(), tls.as_ref())?);
         self.phase = Phase::Opening { since: now };
         Ok(())
     }
@@ -132,7 +134,9 @@ impl GuestConn {
         if self.opened_at.take().is_some_and(|at| now - at > SERVED_WELL) {
             self.pause = RETRY_FIRST;
         }
-        self.socket = None;
+        if let Some(mut wire) = self.wire.take() {
+            wire.finish();
+        }
         self.phase = Phase::Waiting { until: now + self.pause };
         self.pause = (self.pause * 2).min(RETRY_MAX);
         self.session = GuestSession::default();
@@ -151,7 +155,8 @@ impl GuestConn {
 
     /// Whether it waits for room in the socket.
     pub(crate) fn wants_to_write(&self) -> bool {
-        matches!(self.phase, Phase::Opening { .. }) || self.written < self.out.len()
+        let is_behind = self.wire.as_ref().is_some_and(GuestWire::is_behind);
+        matches!(self.phase, Phase::Opening { .. }) || self.written < self.out.len() || is_behind
     }
 
     /// Whether what the guest says can be taken now.
@@ -161,13 +166,16 @@ impl GuestConn {
 
     /// The socket can be written to.
     pub(crate) fn writable(&mut self, now: Instant) -> Result<(), Ended> {
-        if let (Phase::Opening { .. }, Some(socket)) = (self.phase, &self.socket) {
-            if let Some(error) = socket.take_error()? {
+        if let (Phase::Opening { .. }, Some(wire)) = (self.phase, &self.wire) {
+            if let Some(error) = wire.socket().take_error()? {
                 return Err(error.into());
             }
             self.phase = Phase::Greeting { since: now, said: false };
             self.heard_at = now;
             self.datapath.guest.counts.connections.add(1);
+        }
+        if let Some(wire) = &mut self.wire {
+            wire.flush()?;
         }
         self.write(now)
     }
@@ -188,8 +196,8 @@ impl GuestConn {
                     return Ok(());
                 }
             }
-            let Some(socket) = &mut self.socket else { return Ok(()) };
-            match socket.write(&self.out[self.written..]) {
+            let Some(wire) = &mut self.wire else { return Ok(()) };
+            match wire.write(&self.out[self.written..]) {
                 Ok(0) => return Err(Ended::Lost("the guest closed the connection".into())),
                 Ok(count) => {
                     self.written += count;
@@ -208,8 +216,8 @@ impl GuestConn {
 
     /// Reads what the guest says, once.
     pub(crate) fn read(&mut self, room: &mut [u8], now: Instant) -> Result<(), Ended> {
-        let Some(socket) = &mut self.socket else { return Ok(()) };
-        let count = match socket.read(room) {
+        let Some(wire) = &mut self.wire else { return Ok(()) };
+        let count = match wire.read(room) {
             Ok(0) => return Err(Ended::Lost("the guest closed the connection".into())),
             Ok(count) => count,
             Err(error)
@@ -264,8 +272,10 @@ impl GuestConn {
     fn take_message(&mut self, raw: Raw<'_>, relay: &mut Relay) -> Result<(), Ended> {
         match self.phase {
             Phase::Greeting { said, .. } => self.greeted(raw, said),
-            Phase::Open(version) => {
+            Phase::Open(id) => {
                 let GuestConn { datapath, session, out, .. } = self;
+                let version = id.version();
+                relay.session = Some(id);
                 Inbound { datapath, session, version, relay, back: out }.take(raw);
                 Ok(())
             }
@@ -300,9 +310,8 @@ impl GuestConn {
         if !said {
             self.say_hello(version, &[version]);
         }
-        self.phase = Phase::Open(version);
+        self.phase = Phase::Open(self.datapath.open(version));
         self.opened_at = Some(self.heard_at);
-        self.datapath.open(version);
         Ok(())
     }
 
@@ -340,7 +349,7 @@ impl GuestConn {
         if self.unread_since.is_some_and(|since| now - since > STALLED_AFTER) {
             self.datapath.set_stalled(true);
         }
-        let Phase::Open(version) = self.phase else { return Ok(()) };
+        let Phase::Open(id) = self.phase else { return Ok(()) };
         match self.asked_at {
             Some(asked) if now - asked > ECHO_EVERY => {
                 return Err(Ended::Fault("it did not answer an echo request".into()));
@@ -348,7 +357,7 @@ impl GuestConn {
             // Where nothing of it is read, its answer is not either.
             None if now - self.heard_at > ECHO_EVERY && self.takes_more() => {
                 self.asked_at = Some(now);
-                self.out.extend_from_slice(&bare(version, kind::ECHO_REQUEST, 0));
+                self.out.extend_from_slice(&bare(id.version(), kind::ECHO_REQUEST, 0));
                 self.write(now)?;
             }
             _ => {}

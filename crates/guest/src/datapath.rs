@@ -1,8 +1,11 @@
 //! One switch, as one guest sees it: what the workers, which serve the switch, and the guest's
 //! thread, which serves the guest, share.
 
+#[cfg(test)]
+pub(crate) mod tests;
+
 use std::mem;
-use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use aldis_control::switch::SwitchInfo;
@@ -21,6 +24,9 @@ use crate::relay::Asked;
 /// Bytes of replies and notices that may wait for a guest, above its queue of requests.
 const REPLIES_MAX: usize = 4 << 20;
 
+/// The shortest PACKET_IN (1.0 §5.4.1).
+const REQUEST_MIN: usize = 18;
+
 /// Where the buffer id of a PACKET_IN is, in both versions (1.0 §5.4.1, 1.3.5 §7.4.1).
 const BUFFER: std::ops::Range<usize> = 8..12;
 
@@ -34,8 +40,8 @@ pub struct Datapath {
     ports: Mutex<Vec<Port>>,
     /// The worker that sends what the guest has to say.
     worker: AtomicUsize,
-    /// The version that the guest speaks, as its byte; 0 where it is not connected.
-    version: AtomicU8,
+    /// The session with the guest, as its number; without a version where it is not connected.
+    session: AtomicU64,
     gone: AtomicBool,
     /// Whether the guest has read nothing for a while of what waits for it.
     stalled: AtomicBool,
@@ -50,9 +56,28 @@ pub struct Datapath {
     pub(crate) reason: Mutex<Option<String>>,
 }
 
+/// A session: from a handshake with the guest until the connection ends. Its number is above those
+/// of the sessions before it at this switch; the lowest byte is the version that is spoken.
+///
+/// What is meant for one session is not delivered in another: a worker may look at the session, and
+/// have something to say to it only when it has ended and the next one has begun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct SessionId(u64);
+
+impl SessionId {
+    /// The version that is spoken in it.
+    #[inline]
+    pub(crate) fn version(self) -> Version {
+        // It is made of one.
+        Version::from_wire(self.0 as u8).unwrap_or(Version::V13)
+    }
+}
+
 /// What waits for the guest.
 #[derive(Debug, Default)]
 struct Outbox {
+    /// The session that it is for.
+    session: Option<SessionId>,
     bytes: Vec<u8>,
     /// A reply found no room: the guest would wait for it in vain.
     lost_reply: bool,
@@ -73,7 +98,7 @@ impl Datapath {
             info: info.clone(),
             ports: Mutex::new(info.ports.clone()),
             worker: AtomicUsize::new(0),
-            version: AtomicU8::new(0),
+            session: AtomicU64::new(0),
             gone: AtomicBool::new(false),
             stalled: AtomicBool::new(false),
             listed: AtomicBool::new(false),
@@ -85,24 +110,38 @@ impl Datapath {
         }
     }
 
+    /// The session with the guest, where it is connected.
+    #[inline]
+    pub(crate) fn session(&self) -> Option<SessionId> {
+        let session = self.session.load(Ordering::Acquire);
+        (session as u8 != 0).then_some(SessionId(session))
+    }
+
     /// The version that the guest speaks here, where it is connected.
     #[inline]
     pub(crate) fn version(&self) -> Option<Version> {
-        Version::from_wire(self.version.load(Ordering::Acquire))
+        self.session().map(SessionId::version)
     }
 
-    /// The guest finished its handshake.
-    pub(crate) fn open(&self, version: Version) {
-        self.version.store(version.wire(), Ordering::Release);
+    /// The guest finished its handshake: a session begins. Called by the guest's thread alone, as
+    /// [`Datapath::close`].
+    pub(crate) fn open(&self, version: Version) -> SessionId {
+        let before = self.session.load(Ordering::Relaxed) >> 8;
+        let session = SessionId((before + 1) << 8 | u64::from(version.wire()));
+        *lock(&self.outbox) = Outbox { session: Some(session), ..Outbox::default() };
+        self.asked().begin(Some(session));
+        self.session.store(session.0, Ordering::Release);
         *lock(&self.reason) = None;
+        session
     }
 
     /// The guest's connection ended: what waited for it is void.
     pub(crate) fn close(&self, why: Option<&str>) {
-        self.version.store(0, Ordering::Release);
+        let before = self.session.load(Ordering::Relaxed);
+        self.session.store(before >> 8 << 8, Ordering::Release);
         self.set_stalled(false);
         *lock(&self.outbox) = Outbox::default();
-        self.asked().forget();
+        self.asked().begin(None);
         *lock(&self.reason) = why.map(str::to_owned);
     }
 
@@ -168,24 +207,38 @@ impl Datapath {
         self.inbound.load(Ordering::Acquire) < INBOUND_MAX
     }
 
-    /// Begins to hand requests to the guest.
-    pub(crate) fn hand(&self, version: Version) -> Handing<'_> {
-        Handing { datapath: self, version, outbox: lock(&self.outbox), handed: 0 }
+    /// Begins to hand requests to the guest; nothing where that session is over.
+    #[inline]
+    pub(crate) fn hand(&self, session: SessionId) -> Option<Handing<'_>> {
+        let outbox = lock(&self.outbox);
+        let (version, queue) = (session.version(), self.guest.bounds.queue());
+        let is_on = outbox.session == Some(session);
+        is_on.then_some(Handing { datapath: self, version, queue, outbox, handed: 0 })
     }
 
-    /// Sends the guest a reply or a notice, unless its version has no words for it. Where it finds
-    /// no room, the connection is to end.
+    /// Sends the guest a notice, unless its version has no words for it.
     pub(crate) fn tell(&self, message: Message, xid: u32) {
-        let Some(version) = self.version() else { return };
-        self.write(|out| {
+        if let Some(session) = self.session() {
+            self.tell_in(session, message, xid);
+        }
+    }
+
+    /// Sends the guest a reply or a notice in this session, unless its version has no words for it.
+    /// Where it finds no room, the connection is to end.
+    pub(crate) fn tell_in(&self, session: SessionId, message: Message, xid: u32) {
+        let version = session.version();
+        self.write(session, |out| {
             let _ = fitted(message, version).encode(version, xid, out);
         });
     }
 
-    /// Sends the guest bytes.
-    pub(crate) fn write(&self, write: impl FnOnce(&mut Vec<u8>)) {
+    /// Sends the guest bytes, where that session is not over.
+    pub(crate) fn write(&self, session: SessionId, write: impl FnOnce(&mut Vec<u8>)) {
         let mut outbox = lock(&self.outbox);
-        if outbox.bytes.len() > self.guest.grant.spec().queue + REPLIES_MAX {
+        if outbox.session != Some(session) {
+            return;
+        }
+        if outbox.bytes.len() > self.guest.bounds.queue() + REPLIES_MAX {
             outbox.lost_reply = true;
         } else {
             write(&mut outbox.bytes);
@@ -268,17 +321,24 @@ impl Datapath {
 pub(crate) struct Handing<'d> {
     datapath: &'d Datapath,
     version: Version,
+    queue: usize,
     outbox: MutexGuard<'d, Outbox>,
     handed: u64,
 }
 
 impl Handing<'_> {
+    /// Whether no request finds room any more.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.outbox.bytes.len() + REQUEST_MIN > self.queue
+    }
+
     /// Hands one over; false where it finds no room, or the guest's version has no words for it.
     #[inline]
     pub(crate) fn push(&mut self, request: &Handed<'_>) -> bool {
         let Datapath { guest, info, .. } = self.datapath;
         let at = self.outbox.bytes.len();
-        if at + request.message.len() > guest.grant.spec().queue {
+        if at + request.message.len() > self.queue {
             return false;
         }
         if self.version == info.version {

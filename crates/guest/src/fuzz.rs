@@ -1,14 +1,12 @@
 //! Any bytes of a guest: what it says must not do to the switch what it was not granted.
 
-use std::sync::Arc;
-
 use aldis_control::Cookie;
 use aldis_control::switch::SwitchInfo;
 use aldis_wire::msg::{Message, Port, PortDetails, PortNo};
 use aldis_wire::{Chop, DatapathId, FixedText, MacAddr, Version};
 
 use crate::datapath::Datapath;
-use crate::guest::Guest;
+use crate::guest::{Guest, Workers};
 use crate::inbound::Inbound;
 use crate::relay::Relay;
 use crate::session::GuestSession;
@@ -18,7 +16,7 @@ use crate::spec::GuestSpec;
 const GRANTS: [&str; 4] = [
     r#"{"name": "fuzz", "connect": ":1"}"#,
     r#"{"name": "fuzz", "connect": ":1", "match": {"vlan_vid": "10"}, "ports": "1-2"}"#,
-    r#"{"name": "fuzz", "connect": ":1", "tables": "1-3", "priorities": "5-9", "groups": "7"}"#,
+    r#"{"name": "fuzz", "connect": ":1", "tables": "1-3", "priorities": "5-9", "groups": "7", "experimenters": "8992"}"#,
     r#"{"name": "fuzz", "connect": ":1", "read_only": true}"#,
 ];
 
@@ -63,7 +61,7 @@ fn datapath(spec: GuestSpec, version: Version) -> Datapath {
     };
     let ports = vec![port(1), port(2), port(3)];
     let info = SwitchInfo { dpid: DatapathId(7), version, buffers: 0, tables: 8, ports };
-    Datapath::new(Guest::new(spec, Arc::new(|_| {})).expect("a descriptor"), &info)
+    Datapath::new(Guest::new(spec, Workers::new(|_| {}), None).expect("a descriptor"), &info)
 }
 
 #[cfg(test)]

@@ -95,6 +95,12 @@ impl Grant {
         meters.map_or(self.is_whole(), |meters| meters.0.contains(meter))
     }
 
+    /// Whether messages that this experimenter defines are passed on.
+    pub(crate) fn has_experimenter(&self, experimenter: u32) -> bool {
+        let granted = self.spec.experimenters.as_ref();
+        granted.is_some_and(|granted| granted.0.contains(experimenter))
+    }
+
     /// The match, as narrow as the packets of the grant are: its fields are added where they are
     /// absent.
     pub(crate) fn narrowed(&self, match_: &Match) -> Result<Match, Outside> {

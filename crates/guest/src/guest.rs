@@ -11,32 +11,48 @@ use aldis_wire::DatapathId;
 use rustix::event::{EventfdFlags, eventfd};
 use tracing::warn;
 
+use crate::bounds::GuestBounds;
 use crate::cookie::Cookies;
 use crate::datapath::Datapath;
 use crate::grant::Grant;
 use crate::limits::{FAULTS_MAX, FAULTS_WITHIN};
 use crate::relay::Relay;
+use crate::shares::{GuestInbox, WaitingWeights};
 use crate::spec::GuestSpec;
 use crate::status::{GuestCounts, GuestState, GuestStatus, GuestSwitch};
+use crate::tls::GuestTls;
 
 /// Workers have numbers below this.
 const WORKERS_MAX: usize = 128;
 
-/// How a worker is told that something waits for its applications.
-pub(crate) type Rouse = Arc<dyn Fn(usize) + Send + Sync>;
+/// What all guests of a controller have of its workers.
+#[derive(Clone)]
+pub(crate) struct Workers {
+    /// Tells one that something waits for its applications.
+    pub(crate) rouse: Arc<dyn Fn(usize) + Send + Sync>,
+    /// How they are shared among guests.
+    pub(crate) weights: Arc<WaitingWeights>,
+}
 
-/// What a guest has to say to switches, for one worker.
-type Inbox = Mutex<VecDeque<(Arc<Datapath>, Relay)>>;
+impl Workers {
+    /// With nothing that waits.
+    pub(crate) fn new(rouse: impl Fn(usize) + Send + Sync + 'static) -> Workers {
+        let weights = Arc::new(WaitingWeights::new(WORKERS_MAX));
+        Workers { rouse: Arc::new(rouse), weights }
+    }
+}
 
 /// A guest.
 pub(crate) struct Guest {
     pub(crate) grant: Grant,
     pub(crate) cookies: Cookies,
     pub(crate) counts: GuestCounters,
+    pub(crate) bounds: GuestBounds,
     rate: Rate,
     /// For each worker, what the guest has to say to switches.
-    inboxes: Box<[Inbox]>,
-    rouse: Rouse,
+    inboxes: Box<[Mutex<GuestInbox>]>,
+    pub(crate) workers: Workers,
+    tls: Mutex<Option<GuestTls>>,
     datapaths: Mutex<BTreeMap<DatapathId, Arc<Datapath>>>,
     /// Switches that its thread is to look at.
     ready: Mutex<Vec<DatapathId>>,
@@ -46,8 +62,9 @@ pub(crate) struct Guest {
     ended: AtomicBool,
     faults: Mutex<Faults>,
     added: Instant,
-    /// When a request was last shed.
+    /// When a request was last shed, as far as its thread has looked, and how many were then.
     shed_at: LastTime,
+    shed_seen: AtomicU64,
     /// When it last had more to say than it was asked for.
     flooded_at: LastTime,
 }
@@ -103,16 +120,14 @@ impl Count {
 
 /// Requests in a second, where there is a limit: the second in the upper half, the count in the
 /// lower.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Rate {
-    most: Option<u32>,
     counted: AtomicU64,
 }
 
 impl Rate {
-    /// Whether another request may be handed over in this second.
-    fn allows(&self, now: Time) -> bool {
-        let Some(most) = self.most else { return true };
+    /// Whether another request may be handed over in this second, of so many.
+    fn allows(&self, now: Time, most: u32) -> bool {
         let second = now.0 / 1_000_000_000;
         let count = |counted: u64| match counted >> 32 == second & u64::from(u32::MAX) {
             true if counted as u32 >= most => None,
@@ -126,17 +141,23 @@ impl Rate {
 impl Guest {
     /// # Errors
     /// No descriptor is left.
-    pub(crate) fn new(spec: GuestSpec, rouse: Rouse) -> std::io::Result<Arc<Guest>> {
+    pub(crate) fn new(
+        spec: GuestSpec,
+        workers: Workers,
+        tls: Option<GuestTls>,
+    ) -> std::io::Result<Arc<Guest>> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let cookies = Cookies::of(&spec.name);
-        let rate = Rate { most: spec.rate, counted: AtomicU64::new(0) };
+        let bounds = GuestBounds::of(&spec);
         Ok(Arc::new(Guest {
             grant: Grant::of(spec),
             cookies,
             counts: GuestCounters::default(),
-            rate,
+            bounds,
+            rate: Rate::default(),
             inboxes: (0..WORKERS_MAX).map(|_| Mutex::default()).collect(),
-            rouse,
+            workers,
+            tls: Mutex::new(tls),
             datapaths: Mutex::default(),
             ready: Mutex::default(),
             bell,
@@ -146,6 +167,7 @@ impl Guest {
             faults: Mutex::default(),
             added: Instant::now(),
             shed_at: LastTime::default(),
+            shed_seen: AtomicU64::new(0),
             flooded_at: LastTime::default(),
         }))
     }
@@ -161,13 +183,35 @@ impl Guest {
     /// Whether a request may be handed over now, as far as its rate goes.
     #[inline]
     pub(crate) fn may_be_asked(&self, now: Time) -> bool {
-        self.rate.allows(now)
+        self.bounds.rate().is_none_or(|most| self.rate.allows(now, most))
     }
 
-    /// A request was shed.
-    pub(crate) fn shed(&self, count: u64) {
-        self.counts.shed.add(count);
-        self.shed_at.set(self.added);
+    /// What is said of it, as it counts now.
+    pub(crate) fn spec(&self) -> GuestSpec {
+        self.bounds.over(self.grant.spec())
+    }
+
+    /// How connections to it that are opened from now on are encrypted, where they are.
+    pub(crate) fn tls(&self) -> Option<GuestTls> {
+        lock(&self.tls).clone()
+    }
+
+    /// Connections that are opened from now on are encrypted so.
+    pub(crate) fn set_tls(&self, tls: Option<GuestTls>) {
+        *lock(&self.tls) = tls;
+    }
+
+    /// Its thread looks whether requests were shed: workers, which shed them, ask no clock.
+    pub(crate) fn look_at_shed(&self) {
+        let shed = self.counts.shed.now();
+        if self.shed_seen.swap(shed, Ordering::Relaxed) != shed {
+            self.shed_at.set(self.added);
+        }
+    }
+
+    fn sheds(&self) -> bool {
+        let is_newer = self.counts.shed.now() != self.shed_seen.load(Ordering::Relaxed);
+        is_newer || self.shed_at.is_recent(self.added)
     }
 
     /// It has more to say than it was asked for.
@@ -238,19 +282,35 @@ impl Guest {
     /// Hands what the guest has to say to the worker of the switch.
     pub(crate) fn send(&self, datapath: &Arc<Datapath>, relay: Relay) {
         let worker = datapath.worker().min(WORKERS_MAX - 1);
+        let mut inbox = lock(&self.inboxes[worker]);
+        // Looked at under the lock: nothing waits where it was ended.
+        if self.is_ended() {
+            return;
+        }
         datapath.inbound_waits(relay.bytes.len());
-        lock(&self.inboxes[worker]).push_back((Arc::clone(datapath), relay));
-        (self.rouse)(worker);
+        let waiting = (Arc::clone(datapath), relay);
+        inbox.push(waiting, self.bounds.weight(), (&self.workers.weights, worker));
+        drop(inbox);
+        (self.workers.rouse)(worker);
     }
 
-    /// The next of what waits for this worker.
-    pub(crate) fn take(&self, worker: usize) -> Option<(Arc<Datapath>, Relay)> {
-        lock(self.inboxes.get(worker)?).pop_front()
-    }
-
-    /// More waits than the worker takes at once: it is to come again.
-    pub(crate) fn rouse(&self, worker: usize) {
-        (self.rouse)(worker);
+    /// Hands over what this worker takes at one poll of what waits for it.
+    pub(crate) fn take(&self, worker: usize, mut each: impl FnMut(&Datapath, Relay)) {
+        let Some(inbox) = self.inboxes.get(worker) else { return };
+        let at = (&*self.workers.weights, worker);
+        let begins = lock(inbox).begin(at);
+        // The lock is let go before each is handed over.
+        let next = || lock(inbox).take(at);
+        if !begins {
+            return;
+        }
+        while let Some((datapath, relay)) = next() {
+            each(&datapath, relay);
+        }
+        if lock(inbox).is_waiting() {
+            // It is to come again.
+            (self.workers.rouse)(worker);
+        }
     }
 
     pub(crate) fn is_ended(&self) -> bool {
@@ -260,6 +320,9 @@ impl Guest {
     /// It is removed: its thread is to end.
     pub(crate) fn end(&self) {
         self.ended.store(true, Ordering::Release);
+        for (worker, inbox) in self.inboxes.iter().enumerate() {
+            lock(inbox).clear((&self.workers.weights, worker));
+        }
         self.rung.store(false, Ordering::Release);
         self.ring();
     }
@@ -318,7 +381,7 @@ impl Guest {
             let why = "it sends more messages than it is handed requests for, and is read slowly";
             return (GuestState::Flooding, Some(why.to_owned()));
         }
-        if self.shed_at.is_recent(self.added) {
+        if self.sheds() {
             let why = "it does not read as fast as requests come, or they come above its rate";
             return (GuestState::Shedding, Some(why.to_owned()));
         }
@@ -335,7 +398,7 @@ impl Guest {
         };
         let (state, reason) = self.state();
         GuestStatus {
-            spec: self.grant.spec().clone(),
+            spec: self.spec(),
             state,
             reason,
             switches: self.datapaths().iter().map(switch).collect(),

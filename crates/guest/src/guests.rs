@@ -8,15 +8,16 @@ use aldis_control::controller_event::{ControllerEvent, EventSink};
 
 use crate::app::GuestApp;
 use crate::grant::Grant;
-use crate::guest::{Guest, Rouse};
+use crate::guest::{Guest, Workers};
 use crate::limits::GUESTS_MAX;
 use crate::spec::GuestSpec;
 use crate::status::GuestStatus;
 use crate::thread::GuestThread;
+use crate::tls::GuestTls;
 
 /// All guests, by name. Each has a thread of its own.
 pub struct Guests {
-    rouse: Rouse,
+    workers: Workers,
     event_sink: Arc<dyn EventSink>,
     guests: Mutex<BTreeMap<String, Served>>,
 }
@@ -84,17 +85,18 @@ impl Guests {
         rouse: impl Fn(usize) + Send + Sync + 'static,
         event_sink: Arc<dyn EventSink>,
     ) -> Guests {
-        Guests { rouse: Arc::new(rouse), event_sink, guests: Mutex::default() }
+        Guests { workers: Workers::new(rouse), event_sink, guests: Mutex::default() }
     }
 
-    /// Serves another guest. What is returned makes its application, one instance for each worker,
-    /// to be lined up with the others.
+    /// Serves another guest, over TLS where `tls` is given. What is returned makes its application,
+    /// one instance for each worker, to be lined up with the others.
     ///
     /// # Errors
     /// Why not; nothing is left behind then.
     pub fn add(
         &self,
         spec: GuestSpec,
+        tls: Option<GuestTls>,
     ) -> Result<impl Fn() -> GuestApp + Clone + Send + Sync + 'static, GuestError> {
         spec.check().map_err(GuestError::Spec)?;
         let mut guests = self.guests();
@@ -114,7 +116,7 @@ impl Guests {
         }
         let name = spec.name.clone();
         let system = |error: std::io::Error| GuestError::System(error.to_string());
-        let guest = Guest::new(spec, Arc::clone(&self.rouse)).map_err(system)?;
+        let guest = Guest::new(spec, self.workers.clone(), tls).map_err(system)?;
         let serving =
             GuestThread::new(Arc::clone(&guest), Arc::clone(&self.event_sink)).map_err(system)?;
         let thread = thread::Builder::new().name(format!("guest {name}"));
@@ -153,6 +155,33 @@ impl Guests {
         self.guests().get(name).map(|served| served.guest.resume()).ok_or_else(|| unknown(name))
     }
 
+    /// The bounds of the guest of this name are those of `spec` from now on: rate, queue, weight,
+    /// and what becomes of requests that it cannot take. Its connections stay.
+    ///
+    /// # Errors
+    /// They cannot be, `spec` differs in more than them, or there is none of this name.
+    pub fn bound(&self, spec: &GuestSpec) -> Result<(), GuestError> {
+        spec.check().map_err(GuestError::Spec)?;
+        let guests = self.guests();
+        let guest = &guests.get(&spec.name).ok_or_else(|| unknown(&spec.name))?.guest;
+        if !guest.grant.spec().differs_in_bounds_alone(spec) {
+            return Err(GuestError::Twice(spec.name.clone()));
+        }
+        guest.bounds.set(spec);
+        Ok(())
+    }
+
+    /// Connections to a guest that are opened from now on are encrypted so.
+    ///
+    /// # Errors
+    /// There is none of this name.
+    pub fn encrypt(&self, name: &str, tls: GuestTls) -> Result<(), GuestError> {
+        let guests = self.guests();
+        let served = guests.get(name).ok_or_else(|| unknown(name))?;
+        served.guest.set_tls(Some(tls));
+        Ok(())
+    }
+
     /// All of them, by name.
     pub fn statuses(&self) -> Vec<GuestStatus> {
         self.guests().values().map(|served| served.guest.status()).collect()
@@ -160,7 +189,7 @@ impl Guests {
 
     /// What is said of the one of this name.
     pub fn spec(&self, name: &str) -> Option<GuestSpec> {
-        self.guests().get(name).map(|served| served.guest.grant.spec().clone())
+        self.guests().get(name).map(|served| served.guest.spec())
     }
 
     /// Ends the service of all.

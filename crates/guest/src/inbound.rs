@@ -21,6 +21,11 @@ use crate::session::GuestSession;
 /// Where the actions of a PACKET_OUT end at the earliest (1.0 §5.3.6, 1.3.5 §7.3.7).
 const PACKET_OUT_LEN: [usize; 2] = [16, 24];
 
+/// EXPERIMENTER, which 1.0 calls VENDOR, and where it names the experimenter (1.0 §5.5.4, 1.3.5
+/// §7.5.4).
+const EXPERIMENTER: u8 = 4;
+const EXPERIMENTER_ID: std::ops::Range<usize> = 8..12;
+
 /// One message of a guest, and where what comes of it goes.
 pub(crate) struct Inbound<'a> {
     pub(crate) datapath: &'a Datapath,
@@ -70,6 +75,7 @@ impl Inbound<'_> {
                 Ok(())
             }
             kind::ECHO_REPLY | kind::ERROR | kind::HELLO => Ok(()),
+            EXPERIMENTER => self.experimenter(raw),
             _ => {
                 let decoded = Message::decode(self.version, raw.bytes);
                 let (xid, message) = decoded.map_err(|_| Refusal::Malformed)?;
@@ -93,7 +99,6 @@ impl Inbound<'_> {
                 self.one_port(request.port)?;
                 self.ask(xid, &Message::QueueGetConfigRequest(request), Awaits::Reply)
             }
-            Message::Experimenter(_) => Err(Refusal::Experimenter),
             _ if is_read_only => Err(Refusal::Request),
             Message::PacketOut(packet) => self.packet_out(xid, packet),
             Message::FlowMod(flow) => self.flow_mod(xid, flow),
@@ -131,6 +136,29 @@ impl Inbound<'_> {
             }
             Message::PortMod(_) | Message::TableMod(_) => Err(Refusal::Request),
             _ => Err(Refusal::Type),
+        }
+    }
+
+    /// Passes on a message that a granted experimenter defines. What is in it is not looked at.
+    fn experimenter(&mut self, raw: Raw<'_>) -> Result<(), Refusal> {
+        let id = raw.bytes.get(EXPERIMENTER_ID).ok_or(Refusal::Malformed)?;
+        self.may_extend(id.iter().fold(0, |id, byte| id << 8 | u32::from(*byte)))?;
+        let decoded = Message::decode(self.version, raw.bytes);
+        let (xid, message) = decoded.map_err(|_| Refusal::Malformed)?;
+        if self.version == self.datapath.info.version {
+            self.relay.push_raw(raw.bytes, xid);
+            return Ok(());
+        }
+        self.pass(xid, &message.meaning())
+    }
+
+    /// Whether this experimenter is granted, and may change something.
+    fn may_extend(&self, experimenter: u32) -> Result<(), Refusal> {
+        let grant = &self.datapath.guest.grant;
+        match () {
+            () if !grant.has_experimenter(experimenter) => Err(Refusal::Experimenter),
+            () if grant.spec().read_only => Err(Refusal::Request),
+            () => Ok(()),
         }
     }
 
@@ -201,7 +229,7 @@ impl Inbound<'_> {
             StatsRequestBody::TableFeatures(changes) if !changes.is_empty() => {
                 return Err(Refusal::Request);
             }
-            StatsRequestBody::Experimenter(_) => return Err(Refusal::Experimenter),
+            StatsRequestBody::Experimenter(asked) => self.may_extend(asked.experimenter)?,
             StatsRequestBody::Unknown { .. } => return Err(Refusal::Type),
             StatsRequestBody::PortDesc => return self.describe_ports(xid),
             _ => {}

@@ -12,6 +12,7 @@
 
 mod allowance;
 mod app;
+mod bounds;
 mod conn;
 mod cookie;
 mod datapath;
@@ -28,12 +29,16 @@ mod outbound;
 mod refusal;
 mod relay;
 mod session;
+mod shares;
 mod spec;
 mod status;
 mod thread;
+mod tls;
 mod trial;
+mod wire;
 
 pub use app::GuestApp;
 pub use guests::{GuestError, Guests};
-pub use spec::{GuestAddress, GuestSpec, NumberRanges, Otherwise};
+pub use spec::{ExperimenterIds, GuestAddress, GuestSpec, GuestTlsFiles, NumberRanges, Otherwise};
 pub use status::{GuestCounts, GuestState, GuestStatus, GuestSwitch};
+pub use tls::GuestTls;

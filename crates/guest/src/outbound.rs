@@ -2,6 +2,7 @@
 //! guest's.
 
 use aldis_control::app::Next;
+use aldis_control::output::taker;
 use aldis_control::session::SwitchError;
 use aldis_wire::msg::{FlowRemoved, FlowStats, Message, StatsFlags, StatsReply, StatsReplyBody};
 
@@ -27,8 +28,10 @@ pub(crate) fn error(datapath: &Datapath, error: &SwitchError) -> Next {
     let mut asked = datapath.asked();
     let Some(xid) = asked.of_guest(error.xid) else { return Next::Continue };
     asked.answered(error.xid);
+    let session = asked.session();
     drop(asked);
-    let Some(version) = datapath.version() else { return Next::Stop };
+    let Some(session) = session else { return Next::Stop };
+    let version = session.version();
     let u16_at = |at: usize| {
         let bytes = error.sent.get(at..at + 2).and_then(|bytes| bytes.first_chunk());
         bytes.map_or(0, |bytes| u16::from_be_bytes(*bytes))
@@ -42,7 +45,7 @@ pub(crate) fn error(datapath: &Datapath, error: &SwitchError) -> Next {
     if let Some(there) = data.get_mut(DATA_XID) {
         there.copy_from_slice(&xid.to_be_bytes());
     }
-    datapath.write(|out| refusal::write(version, xid, codes, &data, out));
+    datapath.write(session, |out| refusal::write(version, xid, codes, &data, out));
     Next::Stop
 }
 
@@ -75,11 +78,34 @@ pub(crate) fn reply(datapath: &Datapath, xid: u32, message: &Message) -> Next {
     if !more {
         asked.answered(xid);
     }
+    let session = asked.session();
     drop(asked);
-    if let Some(message) = message {
-        datapath.tell(message, of_guest);
+    if let (Some(message), Some(session)) = (message, session) {
+        datapath.tell_in(session, message, of_guest);
     }
     Next::Stop
+}
+
+/// The switch sent a message that an experimenter defines. One under an id that a controller took
+/// answers what that guest sent, or concerns none; the others are for every guest to which the
+/// experimenter is granted.
+pub(crate) fn unsolicited(datapath: &Datapath, xid: u32, message: &Message) -> Next {
+    let Message::Experimenter(experimenter) = message else { return Next::Continue };
+    let asked = datapath.asked();
+    let (of_guest, session) = (asked.of_guest(xid), asked.session());
+    drop(asked);
+    if !datapath.guest.grant.has_experimenter(experimenter.experimenter) {
+        return Next::Continue;
+    }
+    let (xid, next) = match of_guest {
+        Some(of_guest) => (of_guest, Next::Stop),
+        None if taker(xid).is_some() => return Next::Continue,
+        None => (xid, Next::Continue),
+    };
+    if let Some(session) = session {
+        datapath.tell_in(session, message.clone(), xid);
+    }
+    next
 }
 
 /// What of an answer is within the grant.

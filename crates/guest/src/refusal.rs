@@ -26,7 +26,7 @@ pub(crate) enum Refusal {
     Version,
     /// The message cannot be read.
     Malformed,
-    /// Experimenters' messages are not passed on.
+    /// The experimenter is not granted.
     Experimenter,
     /// The guest was not handed that buffer.
     Buffer,

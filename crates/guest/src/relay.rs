@@ -7,6 +7,7 @@ use aldis_control::output::Xids;
 use aldis_wire::msg::{AggregateStats, EncodeError, Message};
 use aldis_wire::{Chop, Version};
 
+use crate::datapath::SessionId;
 use crate::limits::{AWAITED_MAX, REMEMBERED_MAX};
 
 /// How the reply to a message is made.
@@ -21,11 +22,16 @@ pub(crate) enum Awaits {
     Sum,
 }
 
+/// Of each message the transaction id that the guest gave it, and how it is answered.
+type Meta = Vec<(u32, Awaits)>;
+
 /// Whole messages for one switch, in its version, and the transaction ids that the guest gave them.
 #[derive(Debug, Default)]
 pub(crate) struct Relay {
+    /// The session in which the guest said them.
+    pub(crate) session: Option<SessionId>,
     pub(crate) bytes: Vec<u8>,
-    pub(crate) meta: Vec<(u32, Awaits)>,
+    pub(crate) meta: Meta,
 }
 
 impl Relay {
@@ -69,6 +75,8 @@ impl Relay {
 /// What a guest sent to one switch, by the transaction ids under which the switch has it.
 #[derive(Debug, Default)]
 pub(crate) struct Asked {
+    /// The session in which it did.
+    session: Option<SessionId>,
     /// In the order in which they were sent, for errors.
     sent: VecDeque<(Xids, Vec<u32>)>,
     remembered: usize,
@@ -91,8 +99,13 @@ impl Asked {
         self.awaited.len() < AWAITED_MAX
     }
 
-    /// Remembers messages that go out under these ids.
-    pub(crate) fn remember(&mut self, xids: Xids, meta: Vec<(u32, Awaits)>) {
+    /// Remembers messages that go out under these ids. What was said in a session that is over has
+    /// no answer: the messages go out all the same, as those that a switch has received when a
+    /// connection ends.
+    pub(crate) fn remember(&mut self, xids: Xids, session: Option<SessionId>, meta: Meta) {
+        if session.is_none() || session != self.session {
+            return;
+        }
         for (place, (xid, awaits)) in meta.iter().enumerate() {
             let sum = match awaits {
                 Awaits::Nothing => continue,
@@ -131,8 +144,13 @@ impl Asked {
         self.sent.iter().rev().find_map(find)
     }
 
-    /// The connection to the guest ended: what is still answered has no addressee.
-    pub(crate) fn forget(&mut self) {
-        *self = Asked::default();
+    /// The session in which replies are delivered.
+    pub(crate) fn session(&self) -> Option<SessionId> {
+        self.session
+    }
+
+    /// A session begins, or none does: what is still answered of those before has no addressee.
+    pub(crate) fn begin(&mut self, session: Option<SessionId>) {
+        *self = Asked { session, ..Asked::default() };
     }
 }

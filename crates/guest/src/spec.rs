@@ -3,14 +3,17 @@
 use std::fmt;
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 use std::str::FromStr;
 
-use aldis_apps::spelling::{Matching, Spelled};
+use aldis_apps::spelling::{Matching, Number, Spelled, beginning};
 use aldis_control::weights::Switches;
 use aldis_wire::DatapathId;
 use serde::{Deserialize, Serialize};
 
-use crate::limits::{NAME_MAX, QUEUE_DEFAULT, QUEUE_MAX, RANGES_MAX};
+use crate::limits::{
+    EXPERIMENTERS_MAX, NAME_MAX, QUEUE_DEFAULT, QUEUE_MAX, RANGES_MAX, WEIGHT_MAX,
+};
 
 /// A guest: a controller, or an application, in a process of its own, to which the switches are
 /// presented over OpenFlow.
@@ -43,6 +46,10 @@ pub struct GuestSpec {
     /// The meters that it may use: all where none are named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub meters: Option<Spelled<NumberRanges>>,
+    /// The experimenters whose messages are passed on, both ways, whatever is in them: none where
+    /// none are named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub experimenters: Option<Spelled<ExperimenterIds>>,
     /// Whether it may ask, and change nothing.
     #[serde(default, alias = "read-only", skip_serializing_if = "is_false")]
     pub read_only: bool,
@@ -55,9 +62,34 @@ pub struct GuestSpec {
     /// Bytes that may wait for it at one switch: 4096 to [`QUEUE_MAX`].
     #[serde(default = "queue_default")]
     pub queue: usize,
+    /// Its share of a worker, where several guests have more to say than a worker takes at once; 1
+    /// to [`WEIGHT_MAX`]. A guest of weight 4 is due four times as much as one of weight 1.
+    #[serde(default = "weight_default", skip_serializing_if = "is_weight_default")]
+    pub weight: u16,
     /// What becomes of a request that it cannot take: it is away or paused, or its queue is full.
     #[serde(default)]
     pub otherwise: Otherwise,
+    /// How connections to it are encrypted; not where this is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<GuestTlsFiles>,
+}
+
+/// The files by which connections to a guest are encrypted, as PEM, on the controller's machine.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GuestTlsFiles {
+    /// The authorities of which one has to have signed the guest's certificate.
+    pub authority: PathBuf,
+    /// The certificate that the guest is shown, those of the authorities between behind it; none
+    /// where it is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub certificate: Option<PathBuf>,
+    /// Its private key.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub key: Option<PathBuf>,
+    /// The name that the guest's certificate has to bear: its address where this is absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// What becomes of a request that a guest cannot take.
@@ -84,17 +116,33 @@ impl GuestSpec {
             priorities: None,
             groups: None,
             meters: None,
+            experimenters: None,
             read_only: false,
             observe: false,
             rate: None,
             queue: QUEUE_DEFAULT,
+            weight: 1,
             otherwise: Otherwise::Next,
+            tls: None,
         }
     }
 
     /// Whether it may see the switch.
     pub fn has_switch(&self, dpid: DatapathId) -> bool {
         self.switches.is_empty() || self.switches.iter().any(|some| some.0.contains(dpid))
+    }
+
+    /// Whether the other differs in nothing but what may change while the guest is served: rate,
+    /// queue, weight, and what becomes of requests that it cannot take.
+    pub fn differs_in_bounds_alone(&self, other: &GuestSpec) -> bool {
+        let bounded = GuestSpec {
+            rate: other.rate,
+            queue: other.queue,
+            weight: other.weight,
+            otherwise: other.otherwise,
+            ..self.clone()
+        };
+        bounded == *other
     }
 
     /// Whether it may have a flow in the place of the one by which packets that match nothing come
@@ -132,8 +180,23 @@ impl GuestSpec {
         if self.rate == Some(0) {
             return Err("rate: at least one request a second".to_owned());
         }
+        if !(1..=WEIGHT_MAX).contains(&self.weight) {
+            return Err(format!("weight: from 1 to {WEIGHT_MAX}, not {}", self.weight));
+        }
+        let files = self.tls.iter().map(|files| (&files.certificate, &files.key));
+        if files.into_iter().any(|(certificate, key)| certificate.is_some() != key.is_some()) {
+            return Err("tls: a certificate needs its key, and a key its certificate".to_owned());
+        }
         Ok(())
     }
+}
+
+fn weight_default() -> u16 {
+    1
+}
+
+fn is_weight_default(weight: &u16) -> bool {
+    *weight == weight_default()
 }
 
 fn queue_default() -> usize {
@@ -230,6 +293,47 @@ impl FromStr for NumberRanges {
     }
 }
 
+/// Experimenters, by the ids that they have in messages: `0x2320`, `0x2320,0x4f4e4600`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ExperimenterIds(Vec<u32>);
+
+impl ExperimenterIds {
+    /// Whether this is one of them.
+    pub fn contains(&self, id: u32) -> bool {
+        self.0.contains(&id)
+    }
+}
+
+impl fmt::Display for ExperimenterIds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (place, id) in self.0.iter().enumerate() {
+            let comma = if place == 0 { "" } else { "," };
+            write!(f, "{comma}{id:#x}")?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for ExperimenterIds {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<ExperimenterIds, String> {
+        let id = |part: &str| {
+            let Number(number) = part.trim().parse().ok()?;
+            u32::try_from(number).ok()
+        };
+        let parts: Vec<&str> = text.split(',').collect();
+        if parts.len() > EXPERIMENTERS_MAX {
+            return Err(format!("there may be {EXPERIMENTERS_MAX} experimenters at most"));
+        }
+        let ids: Option<Vec<u32>> = parts.into_iter().map(id).collect();
+        ids.map(ExperimenterIds).ok_or_else(|| {
+            let text = beginning(text);
+            format!("{text:?} names no experimenters; accepted: 0x2320, or 0x2320,0x4f4e4600")
+        })
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -240,12 +344,15 @@ mod tests {
         let text = json!({
             "name": "lab-3", "connect": "127.0.0.1:6654", "switches": ["1-4"],
             "match": {"vlan_vid": "10"}, "tables": "10-19", "priorities": "100-200,300",
-            "observe": true, "rate": 500, "queue": 65536, "otherwise": "drop"
+            "observe": true, "rate": 500, "queue": 65536, "weight": 3, "otherwise": "drop",
+            "experimenters": "0x2320, 7",
+            "tls": {"authority": "ca.pem", "certificate": "a.pem", "key": "a.key", "name": "a.example"}
         });
         let spec: GuestSpec = serde_json::from_value(text).unwrap();
         assert_eq!(spec.check(), Ok(()));
         assert_eq!(spec.priorities.as_ref().unwrap().0.to_string(), "100-200,300");
         assert!(spec.tables.as_ref().unwrap().0.contains(19));
+        assert_eq!(spec.experimenters.as_ref().unwrap().0.to_string(), "0x2320,0x7");
         let again: GuestSpec =
             serde_json::from_value(serde_json::to_value(&spec).unwrap()).unwrap();
         assert_eq!(again, spec);
@@ -261,11 +368,40 @@ mod tests {
         spec.switches.truncate(RANGES_MAX);
         spec.queue = 1;
         assert!(spec.check().unwrap_err().starts_with("queue:"));
+        spec.queue = 4096;
+        spec.weight = 0;
+        assert!(spec.check().unwrap_err().starts_with("weight:"));
+        spec.weight = WEIGHT_MAX;
+        assert_eq!(spec.check(), Ok(()));
+        let key = Some("a.key".into());
+        let files =
+            GuestTlsFiles { authority: "ca.pem".into(), certificate: None, key, name: None };
+        spec.tls = Some(files);
+        assert!(spec.check().unwrap_err().starts_with("tls:"));
+        for wrong in ["", "0x", "0x123456789", "nicira", "1,,2"] {
+            let refused = wrong.parse::<ExperimenterIds>().unwrap_err();
+            assert!(refused.contains("0x2320"), "{wrong}");
+        }
         for wrong in ["", "4-1", "a", "1-2-3", "1,,2", "-1"] {
             assert!(wrong.parse::<NumberRanges>().unwrap_err().contains("accepted"), "{wrong}");
         }
         assert!("here".parse::<GuestAddress>().unwrap_err().contains("accepted"));
         assert_eq!(":6654".parse::<GuestAddress>().unwrap().to_string(), "127.0.0.1:6654");
+    }
+
+    #[test]
+    fn bounds_are_told_from_the_rest() {
+        let spec = GuestSpec::new("ryu", "127.0.0.1:6654".parse().unwrap());
+        let bounded = GuestSpec {
+            rate: Some(5),
+            queue: 4096,
+            weight: 3,
+            otherwise: Otherwise::Drop,
+            ..spec.clone()
+        };
+        assert!(spec.differs_in_bounds_alone(&bounded));
+        let looks_on = GuestSpec { observe: true, ..bounded };
+        assert!(!spec.differs_in_bounds_alone(&looks_on));
     }
 
     #[test]

@@ -174,6 +174,7 @@ impl GuestThread {
             }
         }
         self.look_at_allowance(now);
+        self.guest.look_at_shed();
         if self.tells_at <= now {
             self.tells_at = now + TELL_EVERY;
             self.tell();
@@ -207,9 +208,9 @@ impl GuestThread {
         }
         let to = self.guest.grant.spec().connect.0.0;
         let mut done = conn.open(to, now);
-        if let (Ok(()), Some(socket)) = (&done, &conn.socket) {
+        if let (Ok(()), Some(wire)) = (&done, &conn.wire) {
             let key = EventData::new_u64(dpid.0);
-            let added = epoll::add(&self.epoll, socket.as_fd(), key, EventFlags::OUT);
+            let added = epoll::add(&self.epoll, wire.as_fd(), key, EventFlags::OUT);
             conn.watched = EventFlags::OUT;
             done = added.map_err(|error| io::Error::from(error).into());
         }
@@ -225,7 +226,7 @@ impl GuestThread {
         }
         match done {
             Ok(()) => {
-                let Some(socket) = &conn.socket else { return };
+                let Some(wire) = &conn.wire else { return };
                 let mut flags = EventFlags::empty();
                 if conn.takes_more() && self.may_read {
                     flags |= EventFlags::IN | EventFlags::RDHUP;
@@ -236,7 +237,7 @@ impl GuestThread {
                 if conn.watched != flags {
                     let key = EventData::new_u64(dpid.0);
                     // It is registered since it was opened.
-                    let _ = epoll::modify(&self.epoll, socket.as_fd(), key, flags);
+                    let _ = epoll::modify(&self.epoll, wire.as_fd(), key, flags);
                     conn.watched = flags;
                 }
             }

@@ -71,7 +71,10 @@ mod tests {
             observe = true
             rate = 500
             queue = 65536
+            weight = 3
             otherwise = "drop"
+            experimenters = "0x2320"
+            tls = { authority = "ca.pem", certificate = "lab.pem", key = "lab.key", name = "lab.example" }
         "#,
         )
         .unwrap();
@@ -82,12 +85,17 @@ mod tests {
             "name": "lab-3", "connect": "127.0.0.1:6655", "switches": ["1-4", "9"],
             "match": {"vlan_vid": 10, "in_port": 3}, "ports": "1-8", "tables": "10-19",
             "priorities": "100-200", "groups": "7", "meters": "1-9", "read_only": true,
-            "observe": true, "rate": 500, "queue": 65536, "otherwise": "drop"
+            "observe": true, "rate": 500, "queue": 65536, "weight": 3, "otherwise": "drop",
+            "experimenters": "0x2320",
+            "tls": {
+                "authority": "ca.pem", "certificate": "lab.pem", "key": "lab.key",
+                "name": "lab.example"
+            }
         });
         assert_eq!(guests[1], serde_json::from_value(over_rest).unwrap());
-        assert_eq!(config.changed(&config), [""; 0]);
+        // They follow the file without a restart.
         let without = Config { guest: vec![], ..config.clone() };
-        assert_eq!(config.changed(&without), ["[[guest]]"]);
+        assert_eq!(config.changed(&without), [""; 0]);
     }
 
     #[test]
@@ -96,6 +104,10 @@ mod tests {
         let cases = [
             (guest(&guest("")), "a.toml:5: name: there are two guests", "\"a\""),
             (guest("queue = 1"), "a.toml:4: queue: from 4096", "not 1"),
+            (guest("weight = 0"), "a.toml:4: weight: from 1 to 1000", "not 0"),
+            (guest("experimenters = \"me\""), "4: experimenters: ", "0x2320"),
+            (guest("tls = { authority = \"a\", key = \"b\" }"), "a.toml:4: tls: ", "certificate"),
+            (guest("tls = { certificate = \"a\" }"), "4: tls: ", "authority"),
             (guest("rate = 0"), "a.toml:4: rate: at least one", ""),
             (guest("").replace("\"a\"", "\"A b\""), "a.toml:2: name: \"A b\"", "small letters"),
             (guest("").replace("\"a\"", "\"\""), "a.toml:2: name: a guest needs a name", ""),

@@ -51,5 +51,6 @@ impl Config {
     pub(crate) fn keep_as(&mut self, other: &Config) {
         self.acl_rules.clone_from(&other.acl_rules);
         self.static_flow.clone_from(&other.static_flow);
+        self.guest.clone_from(&other.guest);
     }
 }

@@ -82,13 +82,20 @@ impl Persisted {
 
     /// The guest is there again after a restart, or, where none is given, not; on disk when this
     /// returns.
-    pub(crate) fn keep_guest(&self, name: &str, spec: Option<&GuestSpec>) -> Result<(), SetError> {
+    pub(crate) fn keep_guest(
+        &mut self,
+        name: &str,
+        spec: Option<&GuestSpec>,
+    ) -> Result<(), SetError> {
         let change = match spec.map(serde_json::to_value) {
             Some(Ok(spec)) => StoreChange::set(Shelf::Guests, name, spec),
             Some(Err(why)) => return Err(SetError::Senseless(why.to_string())),
             None => StoreChange::remove(Shelf::Guests, name),
         };
-        self.write(&[change])
+        self.write(&[change])?;
+        self.guests.retain(|there| there.name != name);
+        self.guests.extend(spec.cloned());
+        Ok(())
     }
 
     /// Sees to it that these changes outlive the controller, if anything does.

@@ -1,8 +1,6 @@
 //! Laws: whatever a guest says, nothing panics, and nothing that reaches the switch is outside of
 //! its grant.
 
-use std::sync::Arc;
-
 use aldis_apps::match_bits::TernaryMatch;
 use aldis_apps::spelling::{Matching, Spelled};
 use aldis_control::Cookie;
@@ -16,7 +14,7 @@ use proptest::prelude::*;
 
 use super::Inbound;
 use crate::datapath::Datapath;
-use crate::guest::Guest;
+use crate::guest::{Guest, Workers};
 use crate::relay::Relay;
 use crate::session::GuestSession;
 use crate::spec::GuestSpec;
@@ -33,7 +31,7 @@ fn datapath(spec: GuestSpec, version: Version) -> Datapath {
     };
     let ports = (1..=6).map(port).collect();
     let info = SwitchInfo { dpid: DatapathId(7), version, buffers: 0, tables: 8, ports };
-    Datapath::new(Guest::new(spec, Arc::new(|_| {})).unwrap(), &info)
+    Datapath::new(Guest::new(spec, Workers::new(|_| {}), None).unwrap(), &info)
 }
 
 /// What reaches the switch, and what goes back.

@@ -1,6 +1,9 @@
 //! Guests against a real engine: what passes both ways, what does not, and what a guest that
 //! misbehaves costs others.
 
+mod encrypted;
+mod experimenters;
+mod shares;
 mod stage;
 
 use std::io::Write;
@@ -407,7 +410,7 @@ fn overlapping_grants_are_refused_with_both_names() {
     let (stage, listening) = (GuestStage::start(), Listening::new());
     stage.add(own(listening.spec("one"), "ipv4_dst=10.0.0.0/8"));
     let two = own(listening.spec("two"), "ipv4_dst=10.1.0.0/16");
-    let refused = stage.guests.add(two.clone()).map(drop).unwrap_err();
+    let refused = stage.guests.add(two.clone(), None).map(drop).unwrap_err();
     let words = refused.to_string();
     assert!(words.contains("\"one\"") && words.contains("\"two\""), "{words}");
     assert!(matches!(refused, GuestError::Overlap { .. }));

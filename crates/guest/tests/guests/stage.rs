@@ -10,7 +10,7 @@ use aldis_control::{App, AppSet, Batch, Output, session};
 use aldis_emulator::peer::{Peer, PeerPart, hello};
 use aldis_engine::design::Knobs;
 use aldis_engine::{Config, Design, Engine};
-use aldis_guest::{GuestApp, GuestSpec, GuestStatus, Guests};
+use aldis_guest::{GuestApp, GuestSpec, GuestStatus, GuestTls, Guests};
 use aldis_wire::header::kind;
 use aldis_wire::msg::{self, Field, Match, Message, PortNo};
 use aldis_wire::{NO_BUFFER, Version};
@@ -24,6 +24,7 @@ pub(crate) const QUIET: Duration = Duration::from_millis(150);
 const FEATURES_REQUEST: u8 = 5;
 
 /// Answers requests that come through to it with a PACKET_OUT to port 77.
+#[derive(Clone)]
 pub(crate) struct Behind;
 
 impl App for Behind {
@@ -59,15 +60,20 @@ pub(crate) struct GuestStage {
 
 impl GuestStage {
     pub(crate) fn start() -> GuestStage {
+        GuestStage::behind(2, Behind)
+    }
+
+    /// With so many workers, and with this application instead of [`Behind`].
+    pub(crate) fn behind<A: App + Clone + Sync>(workers: usize, app: A) -> GuestStage {
         let config = Config {
             listen: vec![([127, 0, 0, 1], 0).into()],
-            workers: 2,
+            workers,
             design: Design::default(),
             spin: false,
             knobs: Knobs::default(),
             session: session::Config::default(),
         };
-        let app_set = AppSet::default().with(|| Behind);
+        let app_set = AppSet::default().with(move || app.clone());
         let engine = Engine::start(&config, app_set, Arc::new(Deaf)).unwrap();
         let handle = engine.handle();
         let guests = Guests::new(move |worker| handle.rouse(worker), Arc::new(Deaf));
@@ -76,10 +82,21 @@ impl GuestStage {
 
     /// Adds a guest in front of [`Behind`].
     pub(crate) fn add(&self, spec: GuestSpec) {
+        self.add_before(spec, None, Some(Behind::NAME));
+    }
+
+    /// Adds a guest, over TLS perhaps, in front of this application, or as the last.
+    pub(crate) fn add_before(
+        &self,
+        spec: GuestSpec,
+        tls: Option<GuestTls>,
+        before: Option<&'static str>,
+    ) {
         let name: &'static str = spec.name.clone().leak();
-        let instances = self.guests.add(spec).unwrap();
-        let entry = AppEntry::of(instances).named(name, GuestApp::EVENTS);
-        self.engine.handle().add_app(entry, Some(Behind::NAME)).unwrap();
+        let events = GuestApp::events(&spec);
+        let instances = self.guests.add(spec, tls).unwrap();
+        let entry = AppEntry::of(instances).named(name, events);
+        self.engine.handle().add_app(entry, before).unwrap();
     }
 
     /// A switch that has shaken hands.
@@ -96,7 +113,11 @@ impl GuestStage {
         statuses.into_iter().find(|status| status.spec.name == name).unwrap()
     }
 
-    pub(crate) fn until(&self, name: &str, holds: impl Fn(&GuestStatus) -> bool) -> GuestStatus {
+    pub(crate) fn until(
+        &self,
+        name: &str,
+        mut holds: impl FnMut(&GuestStatus) -> bool,
+    ) -> GuestStatus {
         let by = Instant::now() + PATIENCE;
         loop {
             let status = self.status(name);

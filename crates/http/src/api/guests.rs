@@ -99,6 +99,9 @@ struct NewGuest {
     /// The meters that it may use; all where it is absent, none with `match` or `ports`
     #[cfg_attr(test, schema(required = false, example = "1-99"))]
     meters: String,
+    /// The experimenters whose messages are passed on, both ways; none where it is absent
+    #[cfg_attr(test, schema(required = false, example = "0x2320"))]
+    experimenters: String,
     /// Whether it may ask, and change nothing
     #[cfg_attr(test, schema(required = false))]
     read_only: bool,
@@ -112,10 +115,38 @@ struct NewGuest {
     /// Bytes that may wait for it at one switch; 1048576 where it is absent
     #[cfg_attr(test, schema(required = false, minimum = 4096, maximum = 67_108_864))]
     queue: usize,
+    /// Its share of a worker, where several guests have more to say than a worker takes at once; 1
+    /// where it is absent
+    #[cfg_attr(test, schema(required = false, minimum = 1, maximum = 1000))]
+    weight: u16,
     /// What becomes of a request that it cannot take: the next application gets it where this is
     /// absent
     #[cfg_attr(test, schema(required = false))]
     otherwise: GuestOtherwise,
+    /// How connections to it are encrypted; not where it is absent
+    #[cfg_attr(test, schema(required = false))]
+    tls: GuestFiles,
+}
+
+/// The files by which connections to a guest are encrypted, as PEM, on the controller's machine.
+#[cfg(test)]
+#[derive(ToSchema)]
+#[cfg_attr(test, schema(as = GuestTls))]
+#[serde(deny_unknown_fields)]
+#[expect(dead_code, reason = "it describes `GuestTlsFiles`")]
+struct GuestFiles {
+    /// The authorities of which one has to have signed the guest's certificate
+    #[cfg_attr(test, schema(example = "/etc/aldis/guests/ca.pem"))]
+    authority: String,
+    /// The certificate that the guest is shown; none where it is absent
+    #[cfg_attr(test, schema(required = false, example = "/etc/aldis/guests/aldis.pem"))]
+    certificate: String,
+    /// Its private key
+    #[cfg_attr(test, schema(required = false, example = "/etc/aldis/guests/aldis.key"))]
+    key: String,
+    /// The name that the guest's certificate has to bear; its address where it is absent
+    #[cfg_attr(test, schema(required = false, example = "far.example"))]
+    name: String,
 }
 
 /// What becomes of a request that a guest cannot take.
