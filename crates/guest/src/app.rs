@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use aldis_control::app::{EventCtx, Next, Parallel, Slots, TickCtx};
 use aldis_control::batch::Run;
+use aldis_control::limits::COMMAND_BYTES_MAX;
 use aldis_control::output::Commands;
 use aldis_control::switch::SwitchInfo;
 use aldis_control::{App, Batch, Event, EventKind, Output, Time};
@@ -103,7 +104,9 @@ impl GuestApp {
     /// Takes the share of this poll of what the guest has to say.
     pub(crate) fn take(&self, commands: &mut Commands) {
         let worker = commands.worker();
-        self.guest.take(worker, |datapath, relay| GuestApp::send(datapath, relay, commands));
+        // What other guests said at this poll is there already.
+        let room = COMMAND_BYTES_MAX.saturating_sub(commands.pieces().0.len());
+        self.guest.take(worker, room, |datapath, relay| GuestApp::send(datapath, relay, commands));
     }
 
     /// Sends what the guest has to say to a switch.
@@ -172,7 +175,7 @@ impl App for GuestApp {
             Event::Error(error) => return outbound::error(datapath, error),
             Event::Reply { xid, message } => return outbound::reply(datapath, *xid, message),
             Event::Unsolicited { xid, message } => {
-                return outbound::unsolicited(datapath, *xid, message);
+                return outbound::extension(datapath, *xid, message);
             }
             _ => {}
         }

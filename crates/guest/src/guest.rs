@@ -15,7 +15,7 @@ use crate::bounds::GuestBounds;
 use crate::cookie::Cookies;
 use crate::datapath::Datapath;
 use crate::grant::Grant;
-use crate::limits::{FAULTS_MAX, FAULTS_WITHIN};
+use crate::limits::{FAULTS_MAX, FAULTS_WITHIN, RELAY_MAX};
 use crate::relay::Relay;
 use crate::shares::{GuestInbox, WaitingWeights};
 use crate::spec::GuestSpec;
@@ -288,23 +288,29 @@ impl Guest {
             return;
         }
         datapath.inbound_waits(relay.bytes.len());
-        let waiting = (Arc::clone(datapath), relay);
-        inbox.push(waiting, self.bounds.weight(), (&self.workers.weights, worker));
+        for part in relay.split(RELAY_MAX) {
+            let waiting = (Arc::clone(datapath), part);
+            inbox.push(waiting, self.bounds.weight(), (&self.workers.weights, worker));
+        }
         drop(inbox);
         (self.workers.rouse)(worker);
     }
 
-    /// Hands over what this worker takes at one poll of what waits for it.
-    pub(crate) fn take(&self, worker: usize, mut each: impl FnMut(&Datapath, Relay)) {
+    /// Hands over what this worker takes at one poll of what waits for it, where there is room for
+    /// so many bytes.
+    pub(crate) fn take(
+        &self,
+        worker: usize,
+        mut room: usize,
+        mut each: impl FnMut(&Datapath, Relay),
+    ) {
         let Some(inbox) = self.inboxes.get(worker) else { return };
         let at = (&*self.workers.weights, worker);
         let begins = lock(inbox).begin(at);
         // The lock is let go before each is handed over.
-        let next = || lock(inbox).take(at);
-        if !begins {
-            return;
-        }
-        while let Some((datapath, relay)) = next() {
+        let next = |room| if begins { lock(inbox).take(room, at) } else { None };
+        while let Some((datapath, relay)) = next(room) {
+            room -= relay.bytes.len();
             each(&datapath, relay);
         }
         if lock(inbox).is_waiting() {

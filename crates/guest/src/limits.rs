@@ -31,9 +31,12 @@ pub(crate) const ANSWERS_MAX: usize = 256 << 10;
 /// Bytes that are read of a socket of a guest at once.
 pub(crate) const READ_MAX: usize = 64 << 10;
 
-/// Bytes that a worker takes at each poll of all guests together, by their weights: some 1,600
-/// messages, which are copied within 0.2 ms.
-pub(crate) const POLL_SHARE: u64 = 128 << 10;
+/// Bytes that a worker takes at each poll of all guests together, by their weights: some 600
+/// messages. What is overdrawn of it fits the room that a switch has for commands.
+pub(crate) const POLL_SHARE: u64 = 48 << 10;
+
+/// Bytes of a guest that are passed on at once, unless one message is longer.
+pub(crate) const RELAY_MAX: usize = 8 << 10;
 
 /// The largest weight of a guest, as of a switch.
 pub const WEIGHT_MAX: u16 = 1000;

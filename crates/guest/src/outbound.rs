@@ -52,7 +52,10 @@ pub(crate) fn error(datapath: &Datapath, error: &SwitchError) -> Next {
 /// The switch replied to something that the guest asked.
 pub(crate) fn reply(datapath: &Datapath, xid: u32, message: &Message) -> Next {
     let mut asked = datapath.asked();
-    let Some(awaited) = asked.awaited(xid) else { return Next::Continue };
+    let Some(awaited) = asked.awaited(xid) else {
+        drop(asked);
+        return extension(datapath, xid, message);
+    };
     let of_guest = awaited.xid;
     let more = match message {
         Message::StatsReply(reply) => reply.flags.contains(StatsFlags::MORE),
@@ -89,7 +92,7 @@ pub(crate) fn reply(datapath: &Datapath, xid: u32, message: &Message) -> Next {
 /// The switch sent a message that an experimenter defines. One under an id that a controller took
 /// answers what that guest sent, or concerns none; the others are for every guest to which the
 /// experimenter is granted.
-pub(crate) fn unsolicited(datapath: &Datapath, xid: u32, message: &Message) -> Next {
+pub(crate) fn extension(datapath: &Datapath, xid: u32, message: &Message) -> Next {
     let Message::Experimenter(experimenter) = message else { return Next::Continue };
     let asked = datapath.asked();
     let (of_guest, session) = (asked.of_guest(xid), asked.session());

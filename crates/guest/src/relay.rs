@@ -61,6 +61,24 @@ impl Relay {
         self.meta.is_empty()
     }
 
+    /// The same in parts of at most so many bytes, unless one message is longer.
+    pub(crate) fn split(self, most: usize) -> Vec<Relay> {
+        if self.bytes.len() <= most {
+            return vec![self];
+        }
+        let empty = || Relay { session: self.session, ..Relay::default() };
+        let (mut parts, mut part) = (vec![], empty());
+        for (raw, meta) in Chop::new(&self.bytes).map_while(Result::ok).zip(&self.meta) {
+            if !part.is_empty() && part.bytes.len() + raw.bytes.len() > most {
+                parts.push(std::mem::replace(&mut part, empty()));
+            }
+            part.bytes.extend_from_slice(raw.bytes);
+            part.meta.push(*meta);
+        }
+        parts.push(part);
+        parts
+    }
+
     /// Writes the transaction ids by which the switch gets them.
     pub(crate) fn number(&mut self, xids: Xids) {
         let (mut at, mut place) = (0, 0);
@@ -152,5 +170,27 @@ impl Asked {
     /// A session begins, or none does: what is still answered of those before has no addressee.
     pub(crate) fn begin(&mut self, session: Option<SessionId>) {
         *self = Asked { session, ..Asked::default() };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_are_the_whole_in_order() {
+        let mut relay = Relay::default();
+        for xid in 0..100 {
+            relay.push(&Message::BarrierRequest, Version::V13, (xid, Awaits::Reply)).unwrap();
+        }
+        let (bytes, meta) = (relay.bytes.clone(), relay.meta.clone());
+        let parts = relay.split(100);
+        assert!(parts.iter().all(|part| part.bytes.len() <= 100));
+        assert_eq!(parts.iter().flat_map(|part| part.bytes.clone()).collect::<Vec<_>>(), bytes);
+        assert_eq!(parts.iter().flat_map(|part| part.meta.clone()).collect::<Vec<_>>(), meta);
+        // One that is longer stays whole.
+        let mut relay = Relay::default();
+        relay.push(&Message::BarrierRequest, Version::V13, (1, Awaits::Reply)).unwrap();
+        assert_eq!(relay.split(4).len(), 1);
     }
 }

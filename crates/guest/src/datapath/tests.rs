@@ -70,7 +70,7 @@ fn a_request_for_one_session_is_not_handed_over_in_the_next() {
 }
 
 /// What the guest of the first session asked waits for a worker when the second begins: it goes to
-/// the switch, and the answer to nobody. A guest numbers its messages from the start in each
+/// the switch, and its answer is dropped. A guest numbers its messages from the start in each
 /// session, so that it would take the answer for that to another question.
 #[test]
 fn an_answer_to_what_was_asked_in_one_session_does_not_come_in_the_next() {

@@ -60,9 +60,13 @@ fn what_a_worker_takes_of_guests_follows_their_weights() {
     let gate = Gate::default();
     let stage = GuestStage::behind(1, gate.clone());
     let (light, heavy) = (Listening::new(), Listening::new());
-    let apart = |spec: GuestSpec, priorities: &str, weight| {
-        let priorities = Some(aldis_apps::spelling::Spelled(priorities.parse().unwrap()));
-        GuestSpec { priorities, weight, ..spec }
+    let numbers = |text: &str| Some(aldis_apps::spelling::Spelled(text.parse().unwrap()));
+    let apart = |spec: GuestSpec, those: &str, weight| GuestSpec {
+        priorities: numbers(those),
+        groups: numbers(those),
+        meters: numbers(those),
+        weight,
+        ..spec
     };
     stage.add_before(apart(light.spec("light"), "1-9", 1), None, None);
     stage.add_before(apart(heavy.spec("heavy"), "10-19", 3), None, None);

@@ -347,10 +347,15 @@ fn the_description_names_every_field() {
     let spec = json!({
         "name": "a", "connect": ":1", "switches": ["*"], "match": {"vlan_vid": 1}, "ports": "1",
         "tables": "1", "priorities": "1", "groups": "1", "meters": "1", "read_only": true,
-        "observe": true, "rate": 1, "queue": 5000, "otherwise": "drop"
+        "observe": true, "rate": 1, "queue": 5000, "weight": 2, "otherwise": "drop",
+        "experimenters": "7", "tls": {
+            "authority": "ca.pem", "certificate": "a.pem", "key": "a.key", "name": "a.example"
+        }
     });
     let spec: GuestSpec = serde_json::from_value(spec).unwrap();
-    assert_eq!(described("NewGuest"), fields(serde_json::to_value(spec).unwrap()));
+    let spec = serde_json::to_value(spec).unwrap();
+    assert_eq!(described("NewGuest"), fields(spec.clone()));
+    assert_eq!(described("GuestTls"), fields(spec["tls"].clone()));
     let counts = serde_json::to_value(GuestCounts::default()).unwrap();
     assert_eq!(described("GuestCounts"), fields(counts));
 }
