@@ -17,6 +17,11 @@ fn guest(name: &str, connect: &str, more: &str) -> String {
     format!("[[guest]]\nname = \"{name}\"\nconnect = \"{connect}\"\n{more}\n")
 }
 
+/// A grant that is apart from those of other numbers.
+fn apart(numbers: &str) -> String {
+    ["priorities", "groups", "meters"].map(|key| format!("{key} = \"{numbers}\"\n")).concat()
+}
+
 fn reload(api: &Api) -> Vec<String> {
     let answer = post(api, "/api/v1/reload", &json!({}));
     assert_eq!(answer.status, 200, "{}", answer.json());
@@ -35,9 +40,9 @@ fn guests_are_added_changed_and_removed_without_a_restart() {
     let at = served.address.as_str();
     let write = |guests: &[String]| std::fs::write(&file, guests.concat()).unwrap();
     write(&[
-        guest("bounded", at, "priorities = \"1-9\""),
-        guest("moves", "127.0.0.1:1", "priorities = \"10-19\""),
-        guest("goes", "127.0.0.1:1", "priorities = \"20-29\""),
+        guest("bounded", at, &apart("1-9")),
+        guest("moves", "127.0.0.1:1", &apart("10-19")),
+        guest("goes", "127.0.0.1:1", &apart("20-29")),
     ]);
     let (controller, api) = serving(&["--config", &file, "--apps", "topology"]);
     let _network = Network::start(&controller, Version::V13, "single,1", &[]);
@@ -46,9 +51,9 @@ fn guests_are_added_changed_and_removed_without_a_restart() {
     assert_eq!(reload(&api), [""; 0]);
 
     write(&[
-        guest("comes", "127.0.0.1:1", "priorities = \"20-29\""),
-        guest("moves", at, "priorities = \"10-19\""),
-        guest("bounded", at, "priorities = \"1-9\"\nweight = 3\nrate = 9\notherwise = \"drop\""),
+        guest("comes", "127.0.0.1:1", &apart("20-29")),
+        guest("moves", at, &apart("10-19")),
+        guest("bounded", at, &(apart("1-9") + "weight = 3\nrate = 9\notherwise = \"drop\"")),
     ]);
     let lines = reload(&api);
     let said = ["guest \"goes\" is gone", "guest \"comes\" is new", "guest \"moves\" is another"];
@@ -83,16 +88,19 @@ fn guests_are_added_changed_and_removed_without_a_restart() {
 fn a_guest_of_the_configuration_counts_before_that_of_its_name_that_was_added_over_http() {
     let folder = Folder::new("guests-both");
     let file = folder.file("aldis.toml");
-    std::fs::write(&file, guest("own", "127.0.0.1:1", "priorities = \"1-9\"")).unwrap();
+    std::fs::write(&file, guest("own", "127.0.0.1:1", &apart("1-9"))).unwrap();
     let (_controller, api) = serving(&["--config", &file]);
-    let spec = json!({"connect": "127.0.0.1:2", "priorities": "10-19"});
+    let those = "10-19";
+    let spec = json!({
+        "connect": "127.0.0.1:2", "priorities": those, "groups": those, "meters": those
+    });
     assert_eq!(put(&api, "/api/v1/guests/both", &spec).status, 201);
     let connect = |name: &str| api.get(&format!("/api/v1/guests/{name}")).json()["connect"].clone();
     // One that was removed over HTTP stays away, as long as the file says the same.
     assert_eq!(delete(&api, "/api/v1/guests/own").status, 200);
     assert_eq!(reload(&api), [""; 0]);
     assert_eq!(names(&api), ["both"]);
-    std::fs::write(&file, guest("both", "127.0.0.1:3", "priorities = \"10-19\"")).unwrap();
+    std::fs::write(&file, guest("both", "127.0.0.1:3", &apart("10-19"))).unwrap();
     assert_eq!(reload(&api), ["guest \"own\" is gone", "guest \"both\" is new"]);
     assert_eq!(connect("both"), "127.0.0.1:3");
     std::fs::write(&file, "").unwrap();
