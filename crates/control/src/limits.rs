@@ -83,7 +83,7 @@ pub const RECORDED_MAX: u64 = (1 << 40) - 1;
 
 /// Reports that wait for the publisher of one part of the World. With a version a millisecond, and
 /// a worker reporting what is new at a million a second, it holds what eight workers have to say
-/// until it is taken; 64 bytes each are a megabyte.
+/// until it is taken; 64 bytes each are a megabyte, which exists while they wait.
 pub const REPORTS_MAX: usize = 16_384;
 
 /// Reports that a publisher takes in one round, so that the other parts of the World are not kept

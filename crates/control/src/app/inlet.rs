@@ -3,8 +3,7 @@
 use alloc::sync::Arc;
 use core::fmt;
 
-use crossbeam_queue::ArrayQueue;
-
+use crate::growing_queue::GrowingQueue;
 use crate::limits::REPORTS_MAX;
 
 /// A bounded queue to an application, from a thread that is not a worker: the thread's side is a
@@ -13,13 +12,13 @@ use crate::limits::REPORTS_MAX;
 /// Clones are the same queue: one goes into what makes the application's instances. Of several
 /// instances each takes what the others have not taken; only that of the worker which the reporter
 /// rouses is called for it.
-pub struct Inlet<T>(Arc<ArrayQueue<T>>);
+pub struct Inlet<T>(Arc<GrowingQueue<T>>);
 
 impl<T> Inlet<T> {
     /// Empty, with room for so many reports; 1 to [`REPORTS_MAX`], the nearest of these where it is
     /// neither.
     pub fn new(capacity: usize) -> Inlet<T> {
-        Inlet(Arc::new(ArrayQueue::new(capacity.clamp(1, REPORTS_MAX))))
+        Inlet(Arc::new(GrowingQueue::new(capacity.clamp(1, REPORTS_MAX))))
     }
 
     /// The oldest report. An application takes no more at once than it can handle in a millisecond

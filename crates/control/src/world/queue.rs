@@ -6,17 +6,16 @@ use core::any::Any;
 use core::fmt;
 use core::sync::atomic::{AtomicU64, Ordering};
 
-use crossbeam_queue::ArrayQueue;
-
 use super::{Part, PartId, View, World};
+use crate::growing_queue::GrowingQueue;
 use crate::limits::REPORTS_PER_ROUND;
 
 /// Reports on their way to the publisher of one part.
-pub(super) struct Queue<P: Part>(ArrayQueue<P::Report>);
+pub(super) struct Queue<P: Part>(GrowingQueue<P::Report>);
 
 impl<P: Part> Queue<P> {
     pub(super) fn new() -> Self {
-        Queue(ArrayQueue::new(P::REPORTS_MAX))
+        Queue(GrowingQueue::new(P::REPORTS_MAX))
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use aldis_control::GrowingQueue;
 use aldis_control::command::Failure;
 use aldis_control::session::Close;
-use crossbeam_queue::ArrayQueue;
 
 use crate::limits::{COMMANDS_QUEUED_MAX, INBOX_MAX};
 use crate::messages::{QueuedCommand, WorkerMessage};
@@ -13,9 +13,9 @@ use crate::net::{Bell, Net};
 /// A worker's bounded inbox. Any thread may post.
 #[derive(Debug)]
 pub(crate) struct Inbox<N: Net> {
-    notes: ArrayQueue<WorkerMessage<N::Socket>>,
+    notes: GrowingQueue<WorkerMessage<N::Socket>>,
     /// Commands from outside have a queue of their own: a full one delays no message.
-    commands: ArrayQueue<Box<QueuedCommand<N::Socket>>>,
+    commands: GrowingQueue<Box<QueuedCommand<N::Socket>>>,
     /// Whether another thread has something for the applications.
     roused: AtomicBool,
     bell: N::Bell,
@@ -24,8 +24,8 @@ pub(crate) struct Inbox<N: Net> {
 impl<N: Net> Inbox<N> {
     pub(crate) fn new(bell: N::Bell) -> Self {
         Inbox {
-            notes: ArrayQueue::new(INBOX_MAX),
-            commands: ArrayQueue::new(COMMANDS_QUEUED_MAX),
+            notes: GrowingQueue::new(INBOX_MAX),
+            commands: GrowingQueue::new(COMMANDS_QUEUED_MAX),
             roused: AtomicBool::new(false),
             bell,
         }
