@@ -21,6 +21,7 @@
 use core::hash::{BuildHasher, Hash};
 use core::sync::atomic::AtomicU64;
 use core::time::Duration;
+use std::sync::OnceLock;
 
 use foldhash::quality::RandomState;
 
@@ -51,7 +52,10 @@ const APART_MAX: u32 = 64;
 /// Members that left their places by themselves a while after they came.
 #[derive(Debug)]
 pub struct RecentSet {
-    rows: Box<[Row]>,
+    /// Made when the first key is noted: a controller without switches needs none of them.
+    rows: OnceLock<Box<[Row]>>,
+    /// How many they are: a power of two.
+    row_count: usize,
     // In ticks, and as much as clocks may be apart.
     stay: u32,
     hasher: RandomState,
@@ -77,11 +81,11 @@ impl RecentSet {
     /// about `room` of them: rounded up to a power of two, and at the least eight. A row may be
     /// full while others are not.
     pub fn new(room: usize, stay: Duration) -> RecentSet {
-        let rows = room.div_ceil(ROW).max(1).next_power_of_two();
+        let row_count = room.div_ceil(ROW).max(1).next_power_of_two();
         let ticks = (stay.as_nanos() >> TICK) + 1;
         let stay = u32::try_from(ticks).unwrap_or(u32::MAX).min(1 << (TICK_BITS - 2)) + APART_MAX;
         let hasher = RandomState::default();
-        RecentSet { rows: (0..rows).map(|_| Row::default()).collect(), stay, hasher }
+        RecentSet { rows: OnceLock::new(), row_count, stay, hasher }
     }
 
     /// The hash of a key, by a function that this set alone has.
@@ -93,7 +97,9 @@ impl RecentSet {
     /// Starts to bring what is known of a hash.
     #[inline]
     pub fn ask_for(&self, hash: u64) {
-        prefetch(self.row(hash));
+        if let Some(rows) = self.rows.get() {
+            prefetch(row(rows, hash));
+        }
     }
 
     /// Whether the key with this hash is new, and notes it if so. A known key is not noted again:
@@ -107,20 +113,22 @@ impl RecentSet {
     /// of them leave together, when the first would have left.
     #[inline]
     pub fn note_times(&self, now: Time, hash: u64, times: u64) -> Recency {
-        note(&self.row(hash).0, self.stay, Tick::of(now).0, (hash, times)).0
+        note(&row(self.rows(), hash).0, self.stay, Tick::of(now).0, (hash, times)).0
     }
 
     /// As [`RecentSet::note`], and since when a known key is there; of another key, now.
     #[inline]
     pub(crate) fn note_since(&self, now: Time, hash: u64) -> (Recency, Tick) {
-        let (verdict, tick) = note(&self.row(hash).0, self.stay, Tick::of(now).0, (hash, 1));
+        let (verdict, tick) =
+            note(&row(self.rows(), hash).0, self.stay, Tick::of(now).0, (hash, 1));
         (verdict, Tick(tick))
     }
 
     /// Whether the key with this hash came a moment ago. Nothing is noted.
     pub fn knows(&self, now: Time, hash: u64) -> bool {
         let Tick(tick) = Tick::of(now);
-        let words = self.row(hash).0.iter().map(AtomicWord::load);
+        let Some(rows) = self.rows.get() else { return false };
+        let words = row(rows, hash).0.iter().map(AtomicWord::load);
         words
             .filter(|word| *word != 0)
             .any(|word| (word >> 32) as u32 == name_of(hash) && age(word, tick) < self.stay)
@@ -148,9 +156,21 @@ impl Tick {
 
 impl RecentSet {
     #[inline]
-    fn row(&self, hash: u64) -> &Row {
-        &self.rows[hash as usize & (self.rows.len() - 1)]
+    fn rows(&self) -> &[Row] {
+        self.rows.get_or_init(|| make_rows(self.row_count))
     }
+}
+
+/// So many rows without a member.
+#[cold]
+fn make_rows(count: usize) -> Box<[Row]> {
+    (0..count).map(|_| Row::default()).collect()
+}
+
+/// The row of a hash. There is a power of two of them.
+#[inline]
+fn row(rows: &[Row], hash: u64) -> &Row {
+    &rows[hash as usize & (rows.len() - 1)]
 }
 
 /// [`RecentSet::note_times`] in one row, of eight places at most, and the tick of the member.
@@ -273,6 +293,15 @@ mod tests {
         assert_eq!(recent.note(at(100), hash(1)), Recency::New);
         assert!(recent.knows(at(1000), hash(1)) && !recent.knows(at(1000), hash(2)));
         assert!(!recent.knows(at(1140), hash(1)));
+    }
+
+    #[test]
+    fn a_set_takes_no_memory_before_a_key_is_noted() {
+        let recent = RecentSet::new(1 << 16, SECOND);
+        recent.ask_for(hash(1));
+        assert!(!recent.knows(Time::START, hash(1)) && recent.rows.get().is_none());
+        assert_eq!(recent.note(Time::START, hash(1)), Recency::New);
+        assert_eq!(recent.rows.get().map(|rows| rows.len()), Some(1 << 13));
     }
 
     #[test]
