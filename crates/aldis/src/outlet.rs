@@ -13,7 +13,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use tracing::warn;
 use tracing_subscriber::fmt::MakeWriter;
 
@@ -39,7 +39,10 @@ pub(crate) struct Outlets {
 /// One of them. Clones write to the same.
 #[derive(Clone)]
 pub(crate) struct OutputLines {
+    /// [`OutputLines::put`] holds its bound: a channel that has one takes the memory of all its
+    /// places from the start.
     queue: Sender<OutletItem>,
+    texts_max: usize,
     dropped: Arc<AtomicU64>,
 }
 
@@ -105,17 +108,19 @@ impl OutputLines {
     ) -> Result<OutputLines, String> {
         let cannot = |error: io::Error| format!("cannot write to {name}: {error}");
         let file = File::from(file.as_fd().try_clone_to_owned().map_err(cannot)?);
-        let (queue, texts) = bounded(texts_max);
+        let (queue, texts) = unbounded();
         let dropped = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&dropped);
         let thread = std::thread::Builder::new().name(name.into());
-        thread.spawn(move || write(file, &texts, &count, tell)).map_err(cannot)?;
-        Ok(OutputLines { queue, dropped })
+        thread.spawn(move || write(file, (&texts, texts_max / 2), &count, tell)).map_err(cannot)?;
+        Ok(OutputLines { queue, texts_max, dropped })
     }
 
-    /// Has this written; whether there was room. Never waits.
+    /// Has this written; whether there was room. Never waits. Of several threads that put a text at
+    /// the same moment, each may find the last room.
     pub(crate) fn put(&self, text: Vec<u8>) -> bool {
-        let fits = self.queue.try_send(OutletItem::Text(text)).is_ok();
+        let fits =
+            self.queue.len() < self.texts_max && self.queue.send(OutletItem::Text(text)).is_ok();
         if !fits {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
@@ -129,7 +134,7 @@ impl OutputLines {
 
     fn wait(&self, deadline: Instant) {
         let (written, all_written) = bounded(1);
-        if self.queue.send_deadline(OutletItem::Written(written), deadline).is_ok() {
+        if self.queue.send(OutletItem::Written(written)).is_ok() {
             let _ = all_written.recv_deadline(deadline);
         }
     }
@@ -137,11 +142,10 @@ impl OutputLines {
 
 fn write(
     mut file: File,
-    texts: &Receiver<OutletItem>,
+    (texts, half): (&Receiver<OutletItem>, usize),
     dropped: &AtomicU64,
     tell: impl Fn(Trouble),
 ) {
-    let half = texts.capacity().map_or(0, |texts_max| texts_max / 2);
     for item in texts {
         match item {
             OutletItem::Text(text) => {

@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use aldis_control::controller_event::{ControllerEvent, EventSink, Found};
 use aldis_control::session::Close;
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use tracing::{debug, info, warn};
 
 use crate::config::{LogFormat, LogLevel};
@@ -28,7 +28,8 @@ pub(crate) use lines::format_of_stderr;
 #[cfg(feature = "http")]
 pub(crate) use watchlist::Watchlist;
 
-/// Events that wait to be logged.
+/// Events that wait to be logged: a few more where several workers emit one at the same moment. The
+/// channel itself has no bound, because one that has takes the memory of all from the start.
 const EVENTS_MAX: usize = 16_384;
 
 /// Lines of one kind that are logged within [`LINES_PER`].
@@ -60,7 +61,7 @@ pub(crate) struct ReportSender {
 
 impl EventSink for ReportSender {
     fn emit(&self, event: ControllerEvent) {
-        if self.sender.try_send(event).is_err() {
+        if self.sender.len() >= EVENTS_MAX || self.sender.send(event).is_err() {
             self.dropped.fetch_add(1, Ordering::Relaxed);
         }
     }
@@ -89,7 +90,7 @@ impl Reporter {
             ))
             .with_writer(to.clone())
             .try_init();
-        let (sender, receiver) = bounded(EVENTS_MAX);
+        let (sender, receiver) = unbounded();
         let dropped = Arc::new(AtomicU64::new(0));
         let count = Arc::clone(&dropped);
         let watched = watchlist::Watchlist::default();
