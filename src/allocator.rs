@@ -25,15 +25,17 @@ const PAGE: usize = 2 * 1024 * 1024;
 pub(crate) struct Pages;
 
 /// Pieces of the length of a shared table's page, cut from large pages.
-static POOL: Pool = Pool(Mutex::new(Free { first: ptr::null_mut() }));
+static POOL: Pool = Pool(Mutex::new(Free::NOTHING));
 
 /// The lengths that are taken from the pool: 4 KB of items behind the counts of an `Arc`, which
 /// items of 64 bytes move to the next multiple of that.
 const PIECE_MIN: usize = 4096 + 1;
 const PIECE: usize = 4096 + 64;
 
-/// Pieces of a large page.
-const PIECES: usize = PAGE / PIECE;
+/// Before the first large page is cut, so many smaller ones are: a controller without switches has
+/// few pieces, and a large page is resident as a whole from its first byte on.
+const SMALL_CUTS: usize = 4;
+const SMALL_CUT: usize = 64 * 1024;
 
 /// Whether memory of this layout is a piece of the pool.
 fn is_piece(layout: Layout) -> bool {
@@ -48,6 +50,8 @@ struct Pool(Mutex<Free>);
 /// A list of free pieces, each of which begins with the address of the next.
 struct Free {
     first: *mut u8,
+    /// How often memory was cut into pieces.
+    cuts: usize,
 }
 
 // SAFETY: the pieces of the list are memory without another owner; a pointer to it may go to
@@ -82,16 +86,20 @@ impl Pool {
 }
 
 impl Free {
-    /// Cuts a new large page into pieces.
+    const NOTHING: Free = Free { first: ptr::null_mut(), cuts: 0 };
+
+    /// Cuts new memory into pieces: a large page, but for the first times.
     fn cut(&mut self) {
-        let page = Layout::from_size_align(PAGE, PAGE).expect("a large page is a layout");
+        let (size, align) = if self.cuts < SMALL_CUTS { (SMALL_CUT, 64) } else { (PAGE, PAGE) };
+        let page = Layout::from_size_align(size, align).expect("a power of two is a layout");
         // SAFETY: the layout is not empty; `Pages` asks for memory that large not of the pool.
         let memory = unsafe { Pages.alloc(page) };
         if memory.is_null() {
             return;
         }
-        for piece in (0..PIECES).rev() {
-            // SAFETY: it lies within the page, which is ours, and has no owner yet.
+        self.cuts += 1;
+        for piece in (0..size / PIECE).rev() {
+            // SAFETY: it lies within the memory, which is ours, and has no owner yet.
             unsafe { self.push(memory.add(piece * PIECE)) };
         }
     }
@@ -106,7 +114,7 @@ impl Free {
     }
 }
 
-const _: () = assert!(PIECE.is_multiple_of(64) && PIECES > 0);
+const _: () = assert!(PIECE.is_multiple_of(64) && SMALL_CUT > PIECE);
 
 /// The bytes of the whole large pages for memory of this layout, if it is large enough to fill one.
 fn in_pages(layout: Layout) -> Option<usize> {
@@ -224,8 +232,11 @@ mod tests {
 
     #[test]
     fn pieces_of_tables_do_not_overlap_and_are_used_again() {
-        let pool = Pool(Mutex::new(Free { first: ptr::null_mut() }));
-        let mut pieces: Vec<_> = (0..2 * PIECES + 1).map(|_| pool.take().addr()).collect();
+        let pool = Pool(Mutex::new(Free::NOTHING));
+        let few = SMALL_CUTS * (SMALL_CUT / PIECE);
+        let mut pieces: Vec<_> = (0..few).map(|_| pool.take().addr()).collect();
+        assert_eq!(pool.0.lock().unwrap().cuts, SMALL_CUTS, "few pieces take no large page");
+        pieces.extend((0..2 * (PAGE / PIECE) + 1).map(|_| pool.take().addr()));
         assert!(pieces.iter().all(|piece| *piece != 0 && piece % 64 == 0));
         pieces.sort_unstable();
         assert!(pieces.windows(2).all(|pair| pair[1] - pair[0] >= PIECE));
@@ -235,7 +246,7 @@ mod tests {
             // SAFETY: a piece of the list begins with the address of the next one.
             piece = unsafe { piece.cast::<*mut u8>().read() };
         }
-        assert_eq!(left, PIECES - 1, "no page is cut before the last one is used up");
+        assert_eq!(left, PAGE / PIECE - 1, "no page is cut before the last one is used up");
         let piece = pool.take();
         // SAFETY: it was taken just now.
         unsafe { pool.give_back(piece) };
