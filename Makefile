@@ -19,9 +19,9 @@ e2e:
 fuzz:
 	cargo xtask fuzz $(ARGS)
 
-# The package for Debian and Ubuntu, in target/package.
+# The package for Debian and Ubuntu, in target/package, or what ARGS names: arm64, static, container.
 package:
-	cargo xtask package
+	cargo xtask package $(ARGS)
 
 # The documentation as a book, in target/book/html.
 book:

@@ -32,7 +32,8 @@ cargo xtask COMMAND
   ryu [WORD…]       Ryu's samples, unchanged, and the package that runs them
   client [WORD…]    the client of Python: makes it, and tries it with the controller
   web [WORD…]       the web interface in a browser, or the scenarios that a word names
-  package           the package for Debian and Ubuntu, in target/package
+  package [KIND…]   in target/package: the package of Debian for this machine (here) or arm64,
+                    the static program, a container image (static, container)
   fuzz [SECONDS]    the fuzz targets, for a minute or as long as you say
 ";
 
@@ -52,7 +53,7 @@ fn main() -> ExitCode {
         "ryu" => peers::provide() && ryu::run(&root, &rest).is_good(),
         "client" => client::run(&root, &rest).is_good(),
         "web" => web::run(&root, &rest).is_good(),
-        "package" => package::build(&root),
+        "package" => package::build(&root, &rest),
         "fuzz" => peers::provide() && fuzz::run(&root, &rest).is_good(),
         _ => {
             eprint!("{USAGE}");

@@ -1,16 +1,21 @@
-//! `cargo xtask package`: the package for Debian and Ubuntu, and the suite that tries it.
+//! `cargo xtask package`: packages for Debian and Ubuntu, a static program and an image for
+//! containers, and the suite that tries them.
 //!
 //! Two builds of one commit give the same bytes: times are those of the commit, owners are root,
 //! and paths of the machine are taken out of the program.
 
+mod container;
+mod machine;
+mod target;
 mod tried;
 
-use crate::suites::{cargo, succeeds};
 use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use target::Target;
 
 pub(crate) use tried::run;
 
@@ -35,67 +40,70 @@ const COMPLETIONS: [(&str, &str); 3] = [
     ("fish", "usr/share/fish/vendor_completions.d/aldis.fish"),
 ];
 
-/// Builds the program for release, and the package from it, in `target/package`; whether that was
+/// Makes something of the repository's program in a folder, and says where it is.
+type Make = fn(&Path, &Path) -> io::Result<PathBuf>;
+
+/// What can be made, as it is called on the command line.
+const PRODUCTS: [(&str, Make); 4] = [
+    ("here", |root, folder| debian(root, Target::Here, &Target::Here.build(root, folder)?, folder)),
+    ("arm64", |root, folder| {
+        debian(root, Target::Arm64, &Target::Arm64.build(root, folder)?, folder)
+    }),
+    ("static", target::static_program),
+    ("container", container::image),
+];
+
+/// Builds what is named in `target/package`, or the package for this machine; whether that was
 /// possible.
-pub(crate) fn build(root: &Path) -> bool {
-    let folder = root.join("target/package");
-    let home =
-        std::env::var("CARGO_HOME").or_else(|_| std::env::var("HOME").map(|it| it + "/.cargo"));
-    let mut flags = format!("--remap-path-prefix={}=/aldis", root.display());
-    if let Ok(home) = home {
-        flags += &format!(" --remap-path-prefix={home}=/cargo");
-    }
-    // Relocations, of which a program at any address has 88,000, take a fortieth of their place.
-    flags += " -Clink-arg=-Wl,-z,pack-relative-relocs";
-    let mut build = cargo(root);
-    build.args(["build", "--profile", "shipped", "--locked", "--bin", "aldis"]);
-    // A folder of its own: with other flags everything is compiled anew.
-    build.env("RUSTFLAGS", flags).env("CARGO_TARGET_DIR", folder.join("build"));
-    if !succeeds(&mut build) {
-        return false;
-    }
-    match debian(root, &folder.join("build/shipped/aldis"), &folder) {
-        Ok(package) => {
-            println!("{}", package.display());
-            true
+pub(crate) fn build(root: &Path, names: &[String]) -> bool {
+    let here = ["here".to_owned()];
+    let names = if names.is_empty() { &here } else { names };
+    names.iter().all(|name| {
+        let Some((_, make)) = PRODUCTS.iter().find(|(known, _)| known == name) else {
+            let known = PRODUCTS.map(|(name, _)| name).join(", ");
+            eprintln!("there is no package {name:?}; there are {known}");
+            return false;
+        };
+        match make(root, &root.join("target/package")) {
+            Ok(made) => println!("{}", made.display()),
+            Err(why) => {
+                eprintln!("there is no package {name}: {why}");
+                return false;
+            }
         }
-        Err(why) => {
-            eprintln!("there is no package: {why}");
-            false
-        }
-    }
+        true
+    })
 }
 
 /// The package of Debian with this program, in a folder.
 ///
 /// # Errors
 /// A file that cannot be read or written, or a tool that fails.
-fn debian(root: &Path, program: &Path, folder: &Path) -> io::Result<PathBuf> {
+fn debian(root: &Path, target: Target, program: &Path, folder: &Path) -> io::Result<PathBuf> {
     let stage = folder.join("stage");
     if stage.exists() {
         fs::remove_dir_all(&stage)?;
     }
     let aldis = stage.join("usr/bin/aldis");
-    place(program, &aldis)?;
-    done(Command::new("strip").arg("--strip-all").arg(&aldis))?;
+    target.strip(program, &aldis)?;
     for (from, to) in FILES {
         place(&root.join(from), &stage.join(to))?;
     }
     for (shell, to) in COMPLETIONS {
-        write(&stage.join(to), &said(Command::new(&aldis).args(["completions", shell]))?)?;
+        write(&stage.join(to), &said(target.runner(&aldis).args(["completions", shell]))?)?;
     }
     let pages = stage.join("usr/share/man/man1");
     fs::create_dir_all(&pages)?;
-    done(Command::new(&aldis).arg("man").arg(&pages).stdout(Stdio::null()))?;
+    done(target.runner(&aldis).arg("man").arg(&pages).stdout(Stdio::null()))?;
     for page in fs::read_dir(&pages)? {
         done(Command::new("gzip").args(["--no-name", "--best"]).arg(page?.path()))?;
     }
     write(&stage.join("DEBIAN/conffiles"), b"/etc/aldis/aldis.toml\n")?;
-    write(&stage.join("DEBIAN/control"), control(&stage, &aldis)?.as_bytes())?;
+    write(&stage.join("DEBIAN/control"), control(&stage, target, &aldis)?.as_bytes())?;
     give_modes(&stage)?;
     let commit = said(Command::new("git").args(["log", "-1", "--format=%ct"]).current_dir(root))?;
-    let package =
-        folder.join(format!("aldis_{}_{}.deb", env!("CARGO_PKG_VERSION"), architecture()?));
+    let name = format!("aldis_{}_{}.deb", env!("CARGO_PKG_VERSION"), target.architecture()?);
+    let package = folder.join(name);
     let mut pack = Command::new("dpkg-deb");
     pack.args(["--root-owner-group", "--build"]).arg(&stage).arg(&package);
     pack.env("SOURCE_DATE_EPOCH", text(&commit)).stdout(Stdio::null());
@@ -104,7 +112,7 @@ fn debian(root: &Path, program: &Path, folder: &Path) -> io::Result<PathBuf> {
 }
 
 /// What Debian wants to know of it.
-fn control(stage: &Path, program: &Path) -> io::Result<String> {
+fn control(stage: &Path, target: Target, program: &Path) -> io::Result<String> {
     let size = kibibytes(stage)?;
     Ok(format!(
         "Package: aldis\nVersion: {}\nArchitecture: {}\nMaintainer: The Aldis developers <aldis@localhost>\n\
@@ -113,19 +121,14 @@ fn control(stage: &Path, program: &Path) -> io::Result<String> {
          One program that programs a network of OpenFlow switches: it finds links and\n \
          hosts by itself, installs paths, and serves a REST interface and a web page.\n",
         env!("CARGO_PKG_VERSION"),
-        architecture()?,
-        c_library(program)?,
+        target.architecture()?,
+        c_library(target, program)?,
     ))
 }
 
-/// As Debian calls the machine.
-fn architecture() -> io::Result<String> {
-    said(Command::new("dpkg").arg("--print-architecture")).map(|name| text(&name))
-}
-
 /// The oldest version of the C library that has all that the program calls.
-fn c_library(program: &Path) -> io::Result<String> {
-    let symbols = said(Command::new("objdump").arg("-T").arg(program))?;
+fn c_library(target: Target, program: &Path) -> io::Result<String> {
+    let symbols = said(target.tool("objdump").arg("-T").arg(program))?;
     let numbers = |version: &str| -> Vec<u32> {
         version.split('.').filter_map(|number| number.parse().ok()).collect()
     };

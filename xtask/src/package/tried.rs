@@ -1,6 +1,7 @@
 //! The suite of the package: built twice, installed in a folder, started from there, and removed.
 
-use super::{debian, said, text};
+use super::target::{self, Target};
+use super::{container, debian, machine, said, text};
 use crate::suites::{SuiteTally, cargo, succeeds};
 use std::fs;
 use std::io::{self, BufRead, BufReader};
@@ -11,17 +12,38 @@ use std::process::{Command, Stdio};
 /// release, which the goal of 40 MB is for.
 const KIB_MAX: u64 = 120 * 1024;
 
+/// Longest that the memory may be that the program has written to when it listens, in KiB, where two
+/// workers serve no switch: 2 MB in the program that is shipped, and 10 MB more of relocations in
+/// that of the tests. Tables and queues for a network of thousands of switches would be 17 MB more.
+const WRITTEN_KIB_MAX: u64 = 20 * 1024;
+
+/// Longest that all resident memory of the shipped program may be then, in KiB.
+const RESIDENT_KIB_MAX: u64 = 25 * 1024;
+
 /// Each check, and what it is to show.
 type Check = (&'static str, fn(&Tried) -> io::Result<bool>);
 
-const CHECKS: [Check; 6] = [
+const CHECKS: [Check; 7] = [
     ("two builds give the same bytes", Tried::is_same),
     ("the unit of systemd is one, and hardened", Tried::has_good_unit),
     ("it is installed, with a page of the manual and completions", Tried::installs),
     ("the installed configuration starts the installed program", Tried::starts),
     ("an upgrade keeps what was changed in the configuration", Tried::upgrades),
     ("it is removed, and what was kept goes with a purge", Tried::goes),
+    ("the image for containers names what is there", Tried::has_sound_image),
 ];
+
+/// Checks that take minutes, or programs and rights that few machines have, by the names that
+/// [`MORE`] takes.
+const MORE_CHECKS: [(&str, Check); 4] = [
+    ("static", ("the static program starts", Tried::static_starts)),
+    ("arm64", ("the package for ARM is one, and its program starts", Tried::arm64_starts)),
+    ("container", ("the image starts, read-only and without root", Tried::image_starts)),
+    ("systemd", ("a machine with systemd runs it", Tried::machine_is_well)),
+];
+
+/// The variable that names more checks, with spaces or commas between them.
+const MORE: &str = "ALDIS_PACKAGES";
 
 /// A package of the program that the tests use.
 struct Tried {
@@ -39,7 +61,8 @@ pub(crate) fn run(root: &Path) -> SuiteTally {
     }
     let program = root.join("target/debug/aldis");
     let _ = fs::remove_dir_all(&folder);
-    let made = fs::create_dir_all(&folder).and_then(|()| debian(root, &program, &folder));
+    let made =
+        fs::create_dir_all(&folder).and_then(|()| debian(root, Target::Here, &program, &folder));
     let package = match made {
         Ok(package) => package,
         Err(why) => {
@@ -56,7 +79,16 @@ pub(crate) fn run(root: &Path) -> SuiteTally {
         }
         SuiteTally::one(good.unwrap_or(false))
     };
-    CHECKS.iter().map(one).fold(SuiteTally::default(), SuiteTally::plus)
+    let names = std::env::var(MORE).unwrap_or_default();
+    let names: Vec<_> = names.split([' ', ',']).filter(|name| !name.is_empty()).collect();
+    let is_known = |name: &&str| MORE_CHECKS.iter().any(|(known, _)| known == name);
+    let unknown = names.iter().filter(|name| !is_known(name)).map(|name| {
+        println!("FAIL {MORE} names {name:?}, of which there is no check");
+        SuiteTally::one(false)
+    });
+    let more = MORE_CHECKS.iter().filter(|(name, _)| names.contains(name)).map(|(_, check)| check);
+    let tallies = CHECKS.iter().chain(more).map(one);
+    tallies.chain(unknown).fold(SuiteTally::default(), SuiteTally::plus)
 }
 
 impl Tried {
@@ -67,7 +99,7 @@ impl Tried {
 
     fn is_same(&self) -> io::Result<bool> {
         let first = fs::read(&self.package)?;
-        let again = debian(&self.root, &self.program, &self.folder)?;
+        let again = debian(&self.root, Target::Here, &self.program, &self.folder)?;
         Ok(first == fs::read(again)?)
     }
 
@@ -128,20 +160,72 @@ impl Tried {
     /// Starts it as the unit does, but for the places that systemd makes and the ports.
     fn starts(&self) -> io::Result<bool> {
         let machine = self.machine();
-        let config = fs::read_to_string(machine.join("etc/aldis/aldis.toml"))?;
+        let mut run = Command::new(machine.join("usr/bin/aldis"));
         let state = machine.join("var/lib/aldis");
-        fs::create_dir_all(&state)?;
+        let status = self.listens(&mut run, &machine.join("etc/aldis/aldis.toml"), &state)?;
+        let written = resident(&status, "RssAnon");
+        println!("     {written} KiB of memory written to");
+        Ok(written < WRITTEN_KIB_MAX)
+    }
+
+    /// What the kernel says of this program when it listens with this configuration, and keeps its
+    /// store in that folder.
+    fn listens(&self, run: &mut Command, config: &Path, state: &Path) -> io::Result<String> {
+        let config = fs::read_to_string(config)?;
+        fs::create_dir_all(state)?;
         let here = self.folder.join("aldis.toml");
         fs::write(&here, config.replace("/var/lib/aldis", &state.to_string_lossy()))?;
-        let mut run = Command::new(machine.join("usr/bin/aldis"));
-        run.args(["run", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--config"]).arg(here);
+        run.args(["run", "--listen", "127.0.0.1:0", "--http", "127.0.0.1:0", "--workers", "2"]);
+        run.arg("--config").arg(here);
         let mut run = run.stderr(Stdio::piped()).stdin(Stdio::null()).spawn()?;
         let lines = run.stderr.take().map(|lines| BufReader::new(lines).lines());
         let mut lines = lines.into_iter().flatten().map_while(Result::ok);
         let listens = lines.any(|line| line.contains("Listening for switches"));
+        let status = fs::read_to_string(format!("/proc/{}/status", run.id()));
         run.kill()?;
         run.wait()?;
-        Ok(listens && state.join("store").exists())
+        let is_whole = listens && state.join("store").exists();
+        is_whole.then_some(status?).ok_or_else(|| io::Error::other("it does not listen"))
+    }
+
+    fn listens_as_shipped(&self, run: &mut Command, name: &str) -> io::Result<String> {
+        self.listens(run, &self.root.join("packaging/aldis.toml"), &self.folder.join(name))
+    }
+
+    fn has_sound_image(&self) -> io::Result<bool> {
+        let context = container::stage(&self.root, &self.program, &self.folder)?;
+        container::is_sound(&self.root, &context)
+    }
+
+    fn image_starts(&self) -> io::Result<bool> {
+        container::starts(&self.root, &self.root.join("target/package"))
+    }
+
+    fn machine_is_well(&self) -> io::Result<bool> {
+        machine::is_well(&self.package, &self.folder)
+    }
+
+    fn static_starts(&self) -> io::Result<bool> {
+        let program = target::static_program(&self.root, &self.root.join("target/package"))?;
+        let needs = said(Command::new("readelf").args(["--program-headers"]).arg(&program))?;
+        let status = self.listens_as_shipped(&mut Command::new(&program), "static")?;
+        let resident = resident(&status, "VmHWM");
+        println!("     {resident} KiB of memory resident");
+        Ok(resident < RESIDENT_KIB_MAX && !text(&needs).contains("INTERP"))
+    }
+
+    fn arm64_starts(&self) -> io::Result<bool> {
+        let folder = self.root.join("target/package");
+        let program = Target::Arm64.build(&self.root, &folder)?;
+        let package = debian(&self.root, Target::Arm64, &program, &folder)?;
+        let of = |field: &str| {
+            said(Command::new("dpkg-deb").arg("--field").arg(&package).arg(field))
+                .map(|value| text(&value))
+        };
+        println!("     {} KiB, {}", of("Installed-Size")?, of("Depends")?);
+        let mut run = Target::Arm64.runner(&program);
+        self.listens_as_shipped(&mut run, "arm64")?;
+        Ok(of("Architecture")? == "arm64")
     }
 
     fn upgrades(&self) -> io::Result<bool> {
@@ -162,5 +246,25 @@ impl Tried {
         let left =
             ["etc/aldis/aldis.toml", "var/lib/aldis"].map(|file| machine.join(file).exists());
         Ok(is_kept && left == [false, false])
+    }
+}
+
+/// Memory of a process in KiB, by the name that the kernel has for it.
+fn resident(status: &str, name: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
+    let kib = line.and_then(|line| line.trim().trim_end_matches(" kB").parse().ok());
+    kib.unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_memory_of_this_process_is_read_and_an_unknown_name_is_too_much() {
+        let status = fs::read_to_string("/proc/self/status").unwrap();
+        assert!((1..1 << 30).contains(&resident(&status, "VmHWM")));
+        assert!(resident(&status, "VmHWM") >= resident(&status, "RssAnon"));
+        assert_eq!(resident(&status, "Vm"), u64::MAX);
     }
 }
