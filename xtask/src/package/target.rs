@@ -58,7 +58,7 @@ impl Target {
             flags += &format!(" --remap-path-prefix={home}=/cargo");
         }
         // Relocations, of which a program at any address has 88,000, take a fortieth of their
-        // place. GNU's linker for ARM has no such thing.
+        // place. The linker for ARM of Debian 12 does not pack them.
         if self != Target::Arm64 {
             flags += " -Clink-arg=-Wl,-z,pack-relative-relocs";
         }
