@@ -8,6 +8,7 @@
 //! Without any prefetch, and word by word with the instructions of every x86-64, an earlier form of
 //! the loop took ten and four nanoseconds more.
 
+#[cfg(target_arch = "x86_64")]
 use core::sync::atomic::AtomicU64;
 
 /// Starts to bring `value` into the second cache.

@@ -27,6 +27,7 @@ use aldis_wire::MacAddr;
 
 use super::age::Epoch;
 use super::ports::PortSlot;
+#[cfg(target_arch = "x86_64")]
 use super::simd;
 use crate::sync::AtomicWord;
 
