@@ -124,3 +124,23 @@ fn serves(name: &str) -> io::Result<bool> {
     println!("     {}; {}", kept.replace('\n', ", "), text(&code));
     Ok(text(&code) == "0 true 10653:10653" && kept.contains('4'))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_image_that_misses_a_file_or_keeps_things_elsewhere_is_not_sound() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        let folder = std::env::temp_dir().join(format!("aldis-image-{}", std::process::id()));
+        let any = root.join("LICENSE");
+        let context = stage(root, &any, &folder).unwrap();
+        assert!(is_sound(root, &context).unwrap());
+        fs::write(context.join("aldis.toml"), "store = \"/elsewhere/store\"\n").unwrap();
+        assert!(!is_sound(root, &context).unwrap());
+        let context = stage(root, &any, &folder).unwrap();
+        fs::remove_dir(context.join("state")).unwrap();
+        assert!(!is_sound(root, &context).unwrap());
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
