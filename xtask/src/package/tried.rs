@@ -13,9 +13,9 @@ use std::process::{Command, Stdio};
 const KIB_MAX: u64 = 120 * 1024;
 
 /// Longest that the memory may be that the program has written to when it listens, in KiB, where
-/// two workers serve no switch: 2 MB in the program that is shipped. Queues and tables for a
-/// network of thousands of switches would be 16 MB more.
-const WRITTEN_KIB_MAX: u64 = 12 * 1024;
+/// two workers serve no switch: 2 MB in the program that is shipped. That of the tests had 30 MB
+/// while queues and tables for a network of thousands of switches were written to at the start.
+const WRITTEN_KIB_MAX: u64 = 20 * 1024;
 
 /// Longest that all resident memory of the shipped program may be then, in KiB.
 const RESIDENT_KIB_MAX: u64 = 25 * 1024;
