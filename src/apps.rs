@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Print one JSON object instead
     #[arg(long)]
     json: bool,
-    /// Print the graph for Graphviz instead: sequences are solid, data is dashed
+    /// Print the graph for Graphviz instead: sequences are solid, with their branches; data is dashed
     #[arg(long, conflicts_with = "json")]
     dot: bool,
     #[command(flatten)]
@@ -110,6 +110,8 @@ fn running(apps: &Apps) -> Vec<String> {
     lines.push("\nsequences".to_owned());
     for sequence in &apps.sequences {
         lines.push(format!("  {:<18} {}", sequence.on, sequence.apps.join(" → ")));
+        let kept = sequence.branches.iter().map(|branch| branch.join(" → "));
+        lines.extend(kept.map(|branch| format!("    keeps            {branch}")));
     }
     if !apps.world.is_empty() {
         lines.push("\nthe World".to_owned());

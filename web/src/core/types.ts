@@ -170,7 +170,7 @@ export interface App {
 
 export interface Apps {
   apps: App[];
-  sequences: { on: string; apps: string[] }[];
+  sequences: { on: string; apps: string[]; branches?: string[][] }[];
   world: { name: string; publisher: string; made_of: string[] }[];
 }
 

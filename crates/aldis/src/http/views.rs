@@ -34,7 +34,7 @@ pub(crate) fn apps(graph: &Graph) -> Apps {
         publishes: names(&app.publishes),
         counted: None,
     });
-    let sequences = graph.sequences.iter().cloned().map(sequence);
+    let sequences = graph.sequences.iter().cloned().map(|one| sequence(one, &graph.branches));
     let world = graph.parts.iter().map(|part| WorldPart {
         name: part.name.to_owned(),
         publisher: part.publisher.to_owned(),
@@ -43,9 +43,15 @@ pub(crate) fn apps(graph: &Graph) -> Apps {
     Apps { apps: apps.collect(), sequences: sequences.collect(), world: world.collect() }
 }
 
-fn sequence((on, apps): (EventKind, Vec<&'static str>)) -> Sequence {
-    let apps = apps.into_iter().map(str::to_owned).collect();
-    Sequence { on: on.name().to_owned(), apps }
+/// An order, with those of the branches that are on its event.
+fn sequence(
+    (on, apps): (EventKind, Vec<&'static str>),
+    branches: &[(EventKind, Vec<Vec<&'static str>>)],
+) -> Sequence {
+    let owned = |names: &Vec<&str>| names.iter().map(|name| (*name).to_owned()).collect();
+    let told = branches.iter().filter(|(kind, _)| *kind == on);
+    let branches = told.flat_map(|(_, chains)| chains.iter().map(owned)).collect();
+    Sequence { on: on.name().to_owned(), apps: owned(&apps), branches }
 }
 
 /// The applications as they are lined up now.
@@ -62,9 +68,10 @@ pub(super) struct AppsView<'r> {
 impl AppsView<'_> {
     /// With what they did until now.
     pub(super) fn told(&self, did: Vec<AppSnapshot>) -> Apps {
+        let branches = self.line_up.branches();
         Apps {
             apps: did.into_iter().filter_map(|did| self.app(did)).collect(),
-            sequences: self.line_up.sequences().map(sequence).collect(),
+            sequences: self.line_up.sequences().map(|one| sequence(one, &branches)).collect(),
             world: self.known.world.clone(),
         }
     }

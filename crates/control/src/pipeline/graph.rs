@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::fmt;
 
 use super::app_set::{AppEntry, AppSet, Listed, Sequence};
-use super::sequences::told_orders;
+use super::sequences::{told_branches, told_orders};
 use crate::app::EventKind;
 use crate::world::{AnyPublisher, PartId};
 
@@ -144,6 +144,9 @@ pub struct Graph {
     pub parts: Vec<PartNode>,
     /// The order of the applications for each kind of event that any of them starts on.
     pub sequences: Vec<(EventKind, Vec<&'static str>)>,
+    /// The sequences as they were told, for each kind of event that has several: branches, which
+    /// join where they name the same application.
+    pub branches: Vec<(EventKind, Vec<Vec<&'static str>>)>,
 }
 
 /// An application.
@@ -193,6 +196,7 @@ impl AppSet {
                 .into_iter()
                 .filter(|(_, of)| !of.is_empty())
                 .collect(),
+            branches: told_branches(&self.running(), &self.sequences, |_| true),
         })
     }
 
@@ -214,11 +218,15 @@ impl AppSet {
         };
         let mut orders = EventKind::ALL.map(usual);
         // What does not run is named by mistake.
-        let all: Vec<_> = self.entries().enumerate().filter(|(at, _)| runs(at)).collect();
-        for (kind, order) in told_orders(&all, &self.sequences)? {
+        for (kind, order) in told_orders(&self.running(), &self.sequences)? {
             orders[kind as usize] = order.into();
         }
         Ok(orders)
+    }
+
+    /// The applications that run, each with its place.
+    fn running(&self) -> Vec<(usize, &AppEntry)> {
+        self.entries().enumerate().filter(|(at, _)| self.apps[*at].runs).collect()
     }
 
     /// The applications that run, which publish and read.

@@ -29,7 +29,7 @@ use super::any_app::AnyApp;
 use super::app_set::{AppEntry, AppSet, Listed, Sequence};
 use super::failures::Failures;
 use super::graph::{AppSetError, Orders};
-use super::sequences::told_orders;
+use super::sequences::{told_branches, told_orders};
 use crate::app::EventKind;
 use crate::limits::APPS_MAX;
 
@@ -221,6 +221,14 @@ impl LineUp {
         EventKind::ALL.into_iter().map(of).filter(|(_, apps): &(_, Vec<_>)| !apps.is_empty())
     }
 
+    /// The sequences as they were told, of the running applications, for each kind of event that has
+    /// several.
+    pub fn branches(&self) -> Vec<(EventKind, Vec<Vec<&'static str>>)> {
+        told_branches(&entries(&self.places, &self.row), &self.sequences, |at| {
+            self.places[*at].as_ref().is_some_and(|place| place.life == Life::Running)
+        })
+    }
+
     /// Whether any application there is, running or not, starts on this kind of event.
     pub fn may_start_on(&self, kind: EventKind) -> bool {
         self.places.iter().flatten().any(|place| place.app.starts.contains(&kind))
@@ -283,8 +291,7 @@ fn orders(
     row: &[usize],
     sequences: &[Sequence],
 ) -> Result<Orders, AppSetError> {
-    let all: Vec<(usize, &AppEntry)> =
-        row.iter().filter_map(|&at| Some((at, &*places[at].as_ref()?.app))).collect();
+    let all = entries(places, row);
     let runs = |at: &usize| places[*at].as_ref().is_some_and(|place| place.life == Life::Running);
     let mut orders = EventKind::ALL.map(|kind| {
         let starts = |(at, app): &(usize, &AppEntry)| app.starts.contains(&kind).then_some(*at);
@@ -294,6 +301,11 @@ fn orders(
         orders[kind as usize] = order.into_iter().filter(runs).collect();
     }
     Ok(orders)
+}
+
+/// The applications of these places, each with its place.
+fn entries<'p>(places: &'p [Option<Place>], row: &[usize]) -> Vec<(usize, &'p AppEntry)> {
+    row.iter().filter_map(|&at| Some((at, &*places[at].as_ref()?.app))).collect()
 }
 
 /// What a list of names is called in a sentence.

@@ -3,6 +3,7 @@
 //! For example, `a, b, d` and `a, c, d` branch behind `a` and join at `d`. One thread runs them, in
 //! one order that keeps each sequence: `a, b, c, d`.
 
+use alloc::string::String;
 use alloc::vec::Vec;
 
 use super::app_set::{AppEntry, Sequence};
@@ -33,6 +34,26 @@ pub(super) fn told_orders(
         })?;
     }
     Ok(orders.into_iter().map(|(kind, merged, _)| (kind, merged)).collect())
+}
+
+/// The sequences on each kind of event that has several, as they were told: the names of those
+/// applications that `runs` says yes to. A sequence without any is left out.
+pub(super) fn told_branches(
+    all: &[(usize, &AppEntry)],
+    sequences: &[Sequence],
+    runs: impl Fn(&usize) -> bool,
+) -> Vec<(EventKind, Vec<Vec<&'static str>>)> {
+    let running = |name: &String| {
+        let app = all.iter().find(|(_, app)| app.name == *name);
+        app.filter(|(at, _)| runs(at)).map(|(_, app)| app.name)
+    };
+    let of_kind = |kind: EventKind| {
+        let told = sequences.iter().filter(|sequence| sequence.kind == kind);
+        let chains = told.map(|sequence| sequence.apps.iter().filter_map(running).collect());
+        (kind, chains.filter(|chain: &Vec<_>| !chain.is_empty()).collect())
+    };
+    let kinds = EventKind::ALL.into_iter().map(of_kind);
+    kinds.filter(|(_, chains): &(_, Vec<_>)| chains.len() > 1).collect()
 }
 
 /// The places of all chains, each once, in an order that keeps every chain; of those that may come

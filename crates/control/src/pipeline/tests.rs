@@ -295,7 +295,11 @@ fn applications_see_what_they_start_on_in_the_order_of_the_sequence() {
         .sequence(EventKind::Up, ["topology", "walks"])
         .sequence(EventKind::Up, ["topology", "routing"]);
     assert_eq!(said(&branches, &Event::Up), "topologywalksrouting");
-    assert_eq!(branches.graph().unwrap().sequences[0].1, ["topology", "walks", "routing"]);
+    let graph = branches.graph().unwrap();
+    assert_eq!(graph.sequences[0].1, ["topology", "walks", "routing"]);
+    let told = vec![vec!["topology", "walks"], vec!["topology", "routing"]];
+    assert_eq!(graph.branches, [(EventKind::Up, told)]);
+    assert_eq!(sequence.graph().unwrap().branches, []);
 }
 
 #[test]

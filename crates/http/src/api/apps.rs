@@ -109,6 +109,11 @@ pub struct Sequence {
     pub on: String,
     /// The applications
     pub apps: Vec<String>,
+    /// The sequences that this order keeps, where there are several on the event: branches, which
+    /// join where they name the same application
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[cfg_attr(test, schema(example = json!([["hosts", "arp-proxy"], ["hosts", "nd-proxy"]])))]
+    pub branches: Vec<Vec<String>>,
 }
 
 /// A part of the World.
