@@ -36,7 +36,7 @@ pub(crate) fn run(Args {}: Args) -> Result<ExitCode, String> {
         );
     }
     println!(
-        "\ncore, request: bound to a core, to the worker that read it; output: all answers of a batch to a switch in one write\n\
+        "\ncore, request: bound to a core, to one worker from parsing on; output: all answers of a batch to a switch in one write\n\
          each can be changed by itself: \"aldis run --help\" says how"
     );
     Ok(ExitCode::SUCCESS)

@@ -22,7 +22,7 @@ Knobs (--set, or [knobs] in the file); \"aldis designs\" says what each design h
   max-read-bytes=N      batching=per-read|fixed|adaptive   write=batched|immediate
   ibt=REQUESTS          bdu-us=MICROSECONDS                prt=REQUESTS|none
   io-threads=N          period-ms=MILLISECONDS             hysteresis-pct=PERCENT
-  core-binding, request-binding, output-batching, shed=true|false
+  core-binding, request-binding, output-batching, priorities, shed=true|false
 
 Signals:
   HUP         read the --config file again; ibt, bdu-us, prt, shed, stats, weights, rules and static flows count at once

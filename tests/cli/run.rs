@@ -52,6 +52,7 @@ fn designs_are_listed_with_their_knobs_and_where_they_come_from() {
         ("beacon", "batched", "Beacon §5.2"),
         ("beacon-queue", "2 I/O threads", "Beacon §5.2"),
         ("beacon-queue-per-switch", "queue a switch, 2 I/O threads", "Beacon §5.2.1"),
+        ("beacon-queue-priorities", "queue a switch, 2 I/O threads", "Beacon §5.2.1"),
         ("beacon-immediate", "immediate", "Beacon §5.3"),
         ("nox", "512 KB", "Maestro §4"),
     ] {

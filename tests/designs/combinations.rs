@@ -58,7 +58,6 @@ fn batchings() -> [Batching; 4] {
 }
 
 fn design(read: Read, write: Write, batching: Batching) -> Design {
-    let queues = matches!(read, Read::SharedQueue { .. });
     let one_reader = matches!(read, Read::SharedQueue { io_threads: 1, .. });
     let little = one_reader || matches!(read, Read::RoundRobin | Read::DynamicPartition { .. });
     Design {
@@ -69,7 +68,7 @@ fn design(read: Read, write: Write, batching: Batching) -> Design {
         write,
         // The tests of this file share the cores.
         core_binding: false,
-        request_binding: !queues,
+        request_binding: true,
         output_batching: write != Write::Immediate,
         prt: one_reader.then_some(400),
         ..Design::default()

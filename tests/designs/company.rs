@@ -119,14 +119,14 @@ fn a_switch_moves_and_nothing_is_lost() {
                 assert!(std::time::Instant::now() < deadline, "nobody moves");
                 std::thread::scope(|scope| {
                     for (peer, _) in &mut busy {
-                        scope.spawn(|| flood_with_fences(peer, Version::V13));
+                        scope.spawn(|| flood_with_fences(peer, Version::V13, false));
                     }
                 });
             }
             let moves = busy.iter().chain([&idle]).filter_map(|(_, number)| stage.counts(*number));
             assert!(moves.map(|counts| counts.moves).sum::<u64>() > 0, "it is counted");
             for (peer, _) in &mut busy {
-                flood_with_fences(peer, Version::V13);
+                flood_with_fences(peer, Version::V13, false);
             }
         });
         stage.close();

@@ -12,6 +12,7 @@ mod counted;
 mod flip;
 mod order;
 mod outside;
+mod priorities;
 mod pump;
 mod stage;
 mod stuck;

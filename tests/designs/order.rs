@@ -29,36 +29,56 @@ pub(crate) fn fences_between_floods(stage: &Stage, version: Version) {
         let floods: Vec<_> = (0..2)
             .map(|_| {
                 let (mut peer, _) = join(stage, version);
-                scope.spawn(move || flood_with_fences(&mut peer, version))
+                let echoes_pass = stage.echoes_pass();
+                scope.spawn(move || flood_with_fences(&mut peer, version, echoes_pass))
             })
             .collect();
         floods.into_iter().for_each(|flood| flood.join().expect("order"));
     });
 }
 
-/// Sends it and fails where the answers are in another order.
-pub(crate) fn flood_with_fences(peer: &mut Peer, version: Version) {
+/// Sends it and fails where the answers are in another order. Each fence is an echo request; where
+/// these pass requests, it is a port that goes down, and an echo request behind it.
+pub(crate) fn flood_with_fences(peer: &mut Peer, version: Version, echoes_pass: bool) {
     let mut bytes = Vec::new();
-    for burst in 0..BURSTS {
-        ask_for_nobody(version, first_of(burst)..first_of(burst) + BURST, &mut bytes);
-        bytes.extend(bare(version, ECHO_REQUEST, first_of(burst + 1) - 1));
-    }
-    for burst in BURSTS..BURSTS + 50 {
-        ask_for_nobody(version, [first_of(burst)], &mut bytes);
-        bytes.extend(bare(version, ECHO_REQUEST, first_of(burst + 1) - 1));
+    let requests_of = |burst| if burst < BURSTS { BURST } else { 1 };
+    for burst in 0..BURSTS + 50 {
+        let first = first_of(burst);
+        ask_for_nobody(version, first..first + requests_of(burst), &mut bytes);
+        if echoes_pass {
+            link_down(version, 4, &mut bytes);
+        }
+        bytes.extend(bare(version, ECHO_REQUEST, echo_behind(burst)));
     }
     let sender = send_aside(peer, bytes, false);
+    let mut echoes = Vec::new();
     for burst in 0..BURSTS + 50 {
-        let requests = if burst < BURSTS { BURST } else { 1 };
-        let mut open: HashSet<u32> = (first_of(burst)..first_of(burst) + requests).collect();
+        let mut open: HashSet<u32> =
+            (first_of(burst)..first_of(burst) + requests_of(burst)).collect();
         while !open.is_empty() {
             let message = receive_any(peer, &[PACKET_OUT, ECHO_REPLY]);
-            assert!(open.remove(&xid_of(&message)), "{message:?} while {open:?} are due");
+            if message[1] == ECHO_REPLY && echoes_pass {
+                echoes.push(xid_of(&message));
+            } else {
+                assert!(open.remove(&xid_of(&message)), "{message:?} while {open:?} are due");
+            }
         }
-        let message = receive_any(peer, &[PACKET_OUT, ECHO_REPLY]);
-        assert_eq!((message[1], xid_of(&message)), (ECHO_REPLY, first_of(burst + 1) - 1));
+        if !echoes_pass {
+            let message = receive_any(peer, &[PACKET_OUT, ECHO_REPLY]);
+            assert_eq!((message[1], xid_of(&message)), (ECHO_REPLY, echo_behind(burst)));
+        }
     }
+    // Where they passed, they passed none of their own.
+    while echoes_pass && echoes.len() < (BURSTS + 50) as usize {
+        echoes.push(xid_of(&receive_any(peer, &[PACKET_OUT, ECHO_REPLY])));
+    }
+    assert!(!echoes_pass || (0..BURSTS + 50).map(echo_behind).eq(echoes));
     sender.join().expect("all is sent");
+}
+
+/// The xid of the echo request behind a burst.
+const fn echo_behind(burst: u32) -> u32 {
+    first_of(burst + 1) - 1
 }
 
 /// What is asked during the handshake is answered after it.
@@ -99,8 +119,8 @@ pub(crate) fn a_port_that_goes_down(stage: &Stage, version: Version) {
     let (mut peer, _) = join(stage, version);
     let mut bytes = Vec::new();
     PacketIn::new(version, 2, 2, NOBODY).ask(1, &mut bytes);
-    // A fence, so that the host is known to all of the next.
-    bytes.extend(bare(version, ECHO_REQUEST, 1));
+    // A fence in every design, so that the host is known to all of the next.
+    link_down(version, 4, &mut bytes);
     let towards = PacketIn::new(version, 1, 1, 2);
     (1000..1000 + REQUESTS).for_each(|xid| towards.ask(xid, &mut bytes));
     link_down(version, 2, &mut bytes);

@@ -123,6 +123,11 @@ impl Stage {
         self.engine.listening()[0]
     }
 
+    /// Whether echo requests pass the flow requests of their switch.
+    pub(crate) fn echoes_pass(&self) -> bool {
+        self.combination.design.passes_requests()
+    }
+
     /// A number that no switch had before.
     pub(crate) fn number(&self) -> u32 {
         self.numbers.fetch_add(1, Ordering::Relaxed)

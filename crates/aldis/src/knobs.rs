@@ -15,13 +15,14 @@ pub(crate) const LIVE: [&str; 4] = ["ibt", "bdu-us", "prt", "shed"];
 
 /// Keys that count only after a restart.
 #[cfg(feature = "http")]
-const AFTER_RESTART: [&str; 9] = [
+const AFTER_RESTART: [&str; 10] = [
     "max-read-bytes",
     "batching",
     "write",
     "core-binding",
     "request-binding",
     "output-batching",
+    "priorities",
     "io-threads",
     "period-ms",
     "hysteresis-pct",
@@ -47,6 +48,7 @@ pub(crate) struct RunKnobs {
     core_binding: Option<bool>,
     request_binding: Option<bool>,
     output_batching: Option<bool>,
+    priorities: Option<bool>,
     pub(crate) prt: Option<Prt>,
     pub(crate) shed: Option<bool>,
     io_threads: Option<Natural>,
@@ -75,6 +77,7 @@ impl RunKnobs {
             core_binding: other.core_binding.or(self.core_binding),
             request_binding: other.request_binding.or(self.request_binding),
             output_batching: other.output_batching.or(self.output_batching),
+            priorities: other.priorities.or(self.priorities),
             prt: other.prt.or(self.prt),
             shed: other.shed.or(self.shed),
             io_threads: other.io_threads.or(self.io_threads),
@@ -98,6 +101,7 @@ impl RunKnobs {
             output_batching: self.output_batching.unwrap_or(preset.output_batching),
             prt: self.prt.map_or(preset.prt, |Prt(requests)| requests),
             shed: self.shed(&preset)?,
+            priorities: self.priorities.unwrap_or(preset.priorities),
             ..preset
         };
         let refused = |why: Contradiction| KnobsError { keys: keys(why), why: why.to_string() };
@@ -115,6 +119,7 @@ impl RunKnobs {
             ("core-binding", self.core_binding != other.core_binding),
             ("request-binding", self.request_binding != other.request_binding),
             ("output-batching", self.output_batching != other.output_batching),
+            ("priorities", self.priorities != other.priorities),
             ("prt", self.prt != other.prt),
             ("shed", self.shed != other.shed),
             ("io-threads", self.io_threads != other.io_threads),
@@ -201,7 +206,6 @@ fn no_threshold() -> KnobsError {
 fn keys(why: Contradiction) -> &'static [&'static str] {
     match why {
         Contradiction::ImmediateAndTogether => &["write", "output-batching"],
-        Contradiction::BoundAndQueued => &["request-binding"],
         Contradiction::ThresholdOfNothing => &["prt", "request-binding"],
         Contradiction::NothingMayWait => &["prt"],
         Contradiction::QueueOfSeveral => &["batching", "ibt", "bdu-us"],
@@ -341,6 +345,8 @@ mod tests {
             write = \"immediate\"
             core-binding = false
             output-batching = false
+            priorities = true
+            request-binding = false
             prt = 99
             io-threads = 3
         ";
@@ -351,7 +357,9 @@ mod tests {
             batching: Batching::Fixed(Ibt::new(70).unwrap()),
             write: Write::Immediate,
             core_binding: false,
+            request_binding: false,
             output_batching: false,
+            priorities: true,
             prt: Some(99),
             ..preset
         };
@@ -367,6 +375,10 @@ mod tests {
         assert_eq!(over("beacon", "batching = \"adaptive\"").unwrap().batching, Batching::ADAPTIVE);
         let unbound = over("maestro-round-robin", "request-binding = false\nprt = 9").unwrap();
         assert_eq!((unbound.request_binding, unbound.prt), (false, Some(9)));
+        for binds in [false, true] {
+            let queue = over("beacon-queue", &format!("request-binding = {binds}\nprt = 9"));
+            assert_eq!(queue.map(|it| (it.request_binding, it.prt)), Ok((binds, Some(9))));
+        }
     }
 
     #[test]
@@ -384,7 +396,6 @@ mod tests {
             ("beacon-immediate", "output-batching = true", "write", "choose one"),
             ("fair-rounds", "prt = 5", "prt", "request binding off"),
             ("beacon", "shed = false", "shed", "only fair-rounds"),
-            ("beacon-queue", "request-binding = true", "request-binding", "shared queue"),
             ("beacon-queue", "io-threads = 0", "io-threads", "1 to 256"),
             ("beacon-queue-per-switch", "batching = \"adaptive\"", "batching", "per-read"),
             ("nox", "max-read-bytes = 3", "max-read-bytes", "1024 to 1048576"),

@@ -48,7 +48,7 @@ pub(crate) fn apply(running: &mut Config, read: Config) -> ReloadChanges {
             running.design.batching = Batching::Adaptive(bdu);
         }
     }
-    if !running.design.request_binding {
+    if running.design.queues_requests() {
         let prt = read.knobs.prt.map_or(running.preset.prt, |Prt(requests)| requests);
         tell(&mut applied, "prt", word(running.design.prt), word(prt));
         running.design.prt = prt;
@@ -132,7 +132,7 @@ pub(crate) fn knobs(running: &Config) -> design::Knobs {
         Batching::Adaptive(bdu) => (None, Some(bdu)),
     };
     // Of no threshold the engine thinks as of one that is out of reach.
-    let prt = (!design.request_binding).then(|| design.prt.unwrap_or(usize::MAX));
+    let prt = design.queues_requests().then(|| design.prt.unwrap_or(usize::MAX));
     let (shed, weights) = (Some(design.shed), running.rules.weights().clone());
     design::Knobs { ibt, bdu, prt, shed, weights, received_max: None }
 }

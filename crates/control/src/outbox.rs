@@ -15,6 +15,11 @@ use core::time::Duration;
 use crate::limits::{CALM, READ_FOR_CERTAIN};
 use crate::time::Time;
 
+mod lanes;
+
+pub use lanes::PriorityClass;
+use lanes::{Lanes, rest_of_message};
+
 /// The bound is reached: the switch gets none of what was to be added.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Full;
@@ -37,6 +42,8 @@ pub struct Outbox {
     cut_off: bool,
     // What the write design puts off; absent in those that put nothing off.
     put_off: Option<Box<PutOff>>,
+    // Where what waits is put in the order of its classes: where each begins.
+    lanes: Option<Box<Lanes>>,
 }
 
 /// What a write design puts off until the next I/O loop of a worker (Beacon's algorithm 2).
@@ -55,8 +62,23 @@ impl Outbox {
     pub fn new(max: usize) -> Self {
         let (doubted, taken) = (Time::START, READ_FOR_CERTAIN);
         let (progress, cut_off) = (Time::START, false);
-        let put_off = None;
-        Outbox { max, bytes: Vec::new(), head: 0, doubted, taken, progress, cut_off, put_off }
+        let (put_off, lanes) = (None, None);
+        Outbox {
+            max,
+            bytes: Vec::new(),
+            head: 0,
+            doubted,
+            taken,
+            progress,
+            cut_off,
+            put_off,
+            lanes,
+        }
+    }
+
+    /// What waits is put in the order of its [classes](PriorityClass), as far as OpenFlow allows.
+    pub fn by_priority(self) -> Self {
+        Outbox { lanes: Some(Box::default()), ..self }
     }
 
     /// Whether nothing waits.
@@ -98,6 +120,16 @@ impl Outbox {
     /// # Errors
     /// [`Full`]: nothing was added.
     pub fn push(&mut self, now: Time, bytes: &[u8]) -> Result<(), Full> {
+        self.push_rest(now, bytes, 0)
+    }
+
+    /// Adds whole messages without their first `written` bytes, which the socket took: behind what
+    /// waits, or each behind what waits of its class.
+    ///
+    /// # Errors
+    /// [`Full`]: nothing was added.
+    pub fn push_rest(&mut self, now: Time, messages: &[u8], written: usize) -> Result<(), Full> {
+        let bytes = &messages[written..];
         if self.waiting().len() + bytes.len() > self.max {
             return Err(Full);
         }
@@ -107,13 +139,38 @@ impl Outbox {
             }
             self.progress = self.progress.max(self.doubted);
         }
-        self.bytes.drain(..self.head);
-        self.head = 0;
-        // No more room than is needed: thousands of switches may stop reading at once.
-        self.bytes.reserve_exact(bytes.len());
-        self.bytes.extend_from_slice(bytes);
+        if self.lanes.is_some() {
+            self.insert(messages, written);
+        } else {
+            self.forget_taken();
+            // No more room than is needed: thousands of switches may stop reading at once.
+            self.bytes.reserve_exact(bytes.len());
+            self.bytes.extend_from_slice(bytes);
+        }
         self.check();
         Ok(())
+    }
+
+    /// The same where there are lanes.
+    fn insert(&mut self, messages: &[u8], written: usize) {
+        let mut lanes = self.lanes.take().unwrap_or_default();
+        let mut fresh = &messages[written..];
+        if self.is_empty() {
+            let (cut, whole) = fresh.split_at(rest_of_message(messages, written));
+            self.bytes.extend_from_slice(cut);
+            (*lanes, fresh) = (Lanes::begin(cut.len()), whole);
+        } else {
+            debug_assert_eq!(written, 0, "nothing is written beside what waits");
+            lanes.forget(&self.bytes, self.head);
+            self.forget_taken();
+        }
+        lanes.insert(&mut self.bytes, fresh);
+        self.lanes = Some(lanes);
+    }
+
+    fn forget_taken(&mut self) {
+        self.bytes.drain(..self.head);
+        self.head = 0;
     }
 
     /// The socket took so many bytes that did not wait, since nothing did.

@@ -49,6 +49,16 @@ fn parse_v13(bytes: &[u8], at: usize, requests: &mut Vec<RequestHeader>) -> usiz
     parse_with(v13::packet_in::glance, Version::V13, bytes, at, requests)
 }
 
+/// Chops only: says where the first thing behind the flow requests at `bytes[at..]` begins, as
+/// [`parse`] does, and how many of them there are. They are parsed elsewhere.
+#[inline]
+pub fn chop(version: Version, bytes: &[u8], at: usize) -> (usize, usize) {
+    match version {
+        Version::V10 => chop_with(glance_v10, version, bytes, at),
+        Version::V13 => chop_with(v13::packet_in::glance, version, bytes, at),
+    }
+}
+
 /// The single flow request that is the whole of `bytes[at..at + len]`, LLDP included.
 ///
 /// # Errors
@@ -96,6 +106,35 @@ fn parse_with(
         at += message.len();
     }
     at
+}
+
+/// The same loop without the requests. Apart from the one that makes them, whose registers it would
+/// share.
+#[inline(always)]
+fn chop_with(
+    glance: impl Fn(&[u8]) -> Option<PacketInView<'_>>,
+    version: Version,
+    bytes: &[u8],
+    mut at: usize,
+) -> (usize, usize) {
+    let mut count = 0;
+    let mut other = Vec::new();
+    while let Some(rest) = bytes.get(at..)
+        && let Ok(Some(header)) = Header::peek(rest)
+        && header.kind == PACKET_IN
+        && header.version == version.wire()
+        && let Some(message) = rest.get(..header.length as usize)
+    {
+        match glance(message) {
+            Some(view) if is_lldp(view.frame) => break,
+            Some(_) => {}
+            None if parse_other(version, bytes, at, message.len(), &mut other) => other.clear(),
+            None => break,
+        }
+        at += message.len();
+        count += 1;
+    }
+    (at, count)
 }
 
 /// Takes a flow request of another form than the one that is glanced at; whether it is one. Apart
@@ -164,6 +203,30 @@ mod tests {
             requests.iter().map(|r| (r.xid, r.frame_at, r.frame_len, r.in_port)).collect();
         assert_eq!(seen, [(1, 18, 64, 3), (2, 100, 64, 3)]);
         assert_eq!(parse(Version::V10, &bytes, 172, &mut requests), bytes.len());
+    }
+
+    /// Where one stops, the other does, whatever comes.
+    #[test]
+    fn what_is_chopped_is_what_is_parsed() {
+        let echo = Header { version: 1, kind: 2, length: 8, xid: 7 }.to_bytes().to_vec();
+        let ten = [packet_in(1, 0x800), packet_in(2, 0x88cc), packet_in(3, 0x806), echo].concat();
+        let thirteen = [
+            packet_in_v13(0x800, false),
+            packet_in_v13(0x800, true),
+            packet_in_v13(0x88cc, true),
+            packet_in_v13(0x800, false),
+        ]
+        .concat();
+        for (version, bytes) in [(Version::V10, ten), (Version::V13, thirteen)] {
+            for end in 0..=bytes.len() {
+                for at in (0..=end).step_by(2) {
+                    let mut requests = vec![];
+                    let stops = parse(version, &bytes[..end], at, &mut requests);
+                    let chopped = chop(version, &bytes[..end], at);
+                    assert_eq!(chopped, (stops, requests.len()), "{version} {at}..{end}");
+                }
+            }
+        }
     }
 
     /// The same of OpenFlow 1.3, with the metadata behind the incoming port or without.

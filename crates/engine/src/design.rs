@@ -98,7 +98,8 @@ pub struct Design {
     pub write: Write,
     /// Whether a worker never leaves its core.
     pub core_binding: bool,
-    /// Whether a request is answered by the worker that read it.
+    /// Whether one worker does all of a request from parsing on: the worker that read it, or, with a
+    /// shared queue, the one that pulled it.
     pub request_binding: bool,
     /// Whether all replies of a batch to one switch are written together; else those to each visit
     /// of it are.
@@ -109,6 +110,9 @@ pub struct Design {
     /// Whether a port that floods is shed above the share of its switch; only where the read design
     /// [sheds](Read::sheds).
     pub shed: bool,
+    /// Whether what is urgent of a switch passes what waits of it: in its output, by class; and,
+    /// with a shared queue, before its requests.
+    pub priorities: bool,
 }
 
 /// The paper's PRT (earlier Maestro paper, figure 6).
@@ -140,6 +144,7 @@ const FAIR_ROUNDS: Design = Design {
     output_batching: true,
     prt: None,
     shed: true,
+    priorities: false,
 };
 
 const STATIC_PARTITION: Design = Design {
@@ -152,11 +157,10 @@ const STATIC_PARTITION: Design = Design {
 
 const SHARED_QUEUE: Design = Design {
     name: "maestro-shared-queue",
-    source: "Maestro §3.2.1: one thread reads, all workers pull from one queue",
+    source: "Maestro §3.2.1: one thread reads and chops, all workers pull from one queue",
     read: Read::SharedQueue { io_threads: 1, per_switch: false },
     read_max: READ_MAX_MAESTRO,
     batching: BDU,
-    request_binding: false,
     prt: PRT,
     ..FAIR_ROUNDS
 };
@@ -173,13 +177,17 @@ const BEACON_QUEUE: Design = Design {
     read: Read::SharedQueue { io_threads: 2, per_switch: false },
     read_max: READ_MAX,
     batching: Batching::PerRead,
+    // Its I/O threads deserialise.
+    request_binding: false,
     prt: None,
     ..SHARED_QUEUE
 };
 
+const QUEUE_PER_SWITCH: Read = Read::SharedQueue { io_threads: 2, per_switch: true };
+
 impl Design {
     /// Every design that has a name; the first is the default.
-    pub const ALL: [Design; 11] = [
+    pub const ALL: [Design; 12] = [
         FAIR_ROUNDS,
         Design {
             name: "maestro-round-robin",
@@ -206,6 +214,7 @@ impl Design {
             batching: Batching::PerRead,
             write: Write::Immediate,
             core_binding: false,
+            request_binding: false,
             output_batching: false,
             ..SHARED_QUEUE
         },
@@ -214,7 +223,14 @@ impl Design {
         Design {
             name: "beacon-queue-per-switch",
             source: "Beacon §5.2.1: a queue for each switch, served in turn, by weight",
-            read: Read::SharedQueue { io_threads: 2, per_switch: true },
+            read: QUEUE_PER_SWITCH,
+            ..BEACON_QUEUE
+        },
+        Design {
+            name: "beacon-queue-priorities",
+            source: "Beacon §5.2.1: several queues for each switch, by priority; signs of life first",
+            read: QUEUE_PER_SWITCH,
+            priorities: true,
             ..BEACON_QUEUE
         },
         Design {
@@ -232,18 +248,27 @@ impl Design {
         },
     ];
 
+    /// Whether requests wait between reading and work: in a shared queue, or for any worker where
+    /// they are not bound to the one that read them.
+    pub fn queues_requests(&self) -> bool {
+        !self.request_binding || matches!(self.read, Read::SharedQueue { .. })
+    }
+
+    /// Whether signs of life and answers to commands pass the requests of their switch that wait.
+    pub fn passes_requests(&self) -> bool {
+        self.priorities && matches!(self.read, Read::SharedQueue { .. })
+    }
+
     /// Whether the knobs go together.
     ///
     /// # Errors
     /// The sentence that says which do not, and why.
     pub fn check(&self) -> Result<(), Contradiction> {
-        let queues = matches!(self.read, Read::SharedQueue { .. });
         match self {
             Design { write: Write::Immediate, output_batching: true, .. } => {
                 Err(Contradiction::ImmediateAndTogether)
             }
-            Design { request_binding: true, .. } if queues => Err(Contradiction::BoundAndQueued),
-            Design { request_binding: true, prt: Some(_), .. } => {
+            Design { prt: Some(_), .. } if !self.queues_requests() => {
                 Err(Contradiction::ThresholdOfNothing)
             }
             Design { prt: Some(0), .. } => Err(Contradiction::NothingMayWait),
@@ -286,8 +311,6 @@ impl Default for Design {
 pub enum Contradiction {
     /// Immediate writes and output batching.
     ImmediateAndTogether,
-    /// Request binding and a shared queue.
-    BoundAndQueued,
     /// A PRT where nothing waits.
     ThresholdOfNothing,
     /// A PRT of 0.
@@ -310,11 +333,6 @@ impl fmt::Display for Contradiction {
             Contradiction::ImmediateAndTogether => f.write_str(
                 "immediate writes send every message by itself, and output batching sends them \
                  together: choose one",
-            ),
-            Contradiction::BoundAndQueued => f.write_str(
-                "with a shared queue a request is answered by another thread than the one that read \
-                 it: turn request \
-                 binding off, or choose another way of reading",
             ),
             Contradiction::ThresholdOfNothing => f.write_str(
                 "a pending request threshold needs requests that wait between reading and work: turn \
@@ -437,6 +455,16 @@ mod tests {
     }
 
     #[test]
+    fn requests_wait_in_a_shared_queue_and_where_they_are_not_bound() {
+        for request_binding in [false, true] {
+            let queue = Design { request_binding, ..SHARED_QUEUE };
+            assert!(queue.queues_requests() && queue.check().is_ok());
+            let own = Design { request_binding, prt: PRT, ..BEACON };
+            assert_eq!(own.check().is_ok(), !request_binding);
+        }
+    }
+
+    #[test]
     fn an_unknown_name_is_answered_with_the_known_ones() {
         let error = "beacom".parse::<Design>().unwrap_err().to_string();
         assert!(error.contains("beacom") && error.contains("fair-rounds"), "{error}");
@@ -460,7 +488,6 @@ mod tests {
     fn knobs_that_contradict_each_other_are_refused() {
         let refused = [
             (Design { write: Write::Immediate, ..BEACON }, Contradiction::ImmediateAndTogether),
-            (Design { request_binding: true, ..SHARED_QUEUE }, Contradiction::BoundAndQueued),
             (Design { prt: Some(9), ..BEACON }, Contradiction::ThresholdOfNothing),
             (Design { prt: Some(0), ..SHARED_QUEUE }, Contradiction::NothingMayWait),
             (Design { batching: BDU, ..Design::ALL[8] }, Contradiction::QueueOfSeveral),

@@ -74,6 +74,19 @@ pub(crate) trait Read<S> {
         false
     }
 
+    /// Whether flow requests are only chopped where they are read, and parsed where they are
+    /// answered.
+    #[inline]
+    fn leaves_raw(&self) -> bool {
+        false
+    }
+
+    /// Whether signs of life and answers to commands pass the switch's requests that wait.
+    #[inline]
+    fn passes_requests(&self) -> bool {
+        false
+    }
+
     /// How many lists of ready connections it looks into when none is ready.
     fn lists(&self) -> usize {
         1

@@ -137,6 +137,8 @@ pub(crate) struct Worker<N: Net, R, W: Write> {
     times: Option<BatchTimes>,
     /// Whether the replies of a batch to one switch are written together.
     together: bool,
+    /// Whether what waits for a switch is put in the order of its classes.
+    priorities: bool,
     signals: Vec<(ConnId, Signal)>,
     forwards: Vec<Forward<N::Socket>>,
     /// Messages that a full inbox did not take.
@@ -251,6 +253,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             remote: RemoteWrites::new(),
             times: None,
             together: design.output_batching,
+            priorities: design.priorities,
             signals: Vec::new(),
             forwards: Vec::new(),
             undelivered: Vec::new(),

@@ -134,7 +134,7 @@ fn write_or_keep<N: Net>(
     let written = if outbox.is_empty() { write_some(net, &conn.socket, fresh)? } else { 0 };
     outbox.passed(written);
     if written < fresh.len() {
-        let kept = outbox.push(now, &fresh[written..]);
+        let kept = outbox.push_rest(now, fresh, written);
         if kept.is_err() && written > 0 {
             // Others may have something for the switch before its connection is ended.
             outbox.cut_off();
@@ -165,8 +165,12 @@ mod tests {
     }
 
     fn conn() -> Arc<Conn<()>> {
+        conn_with(Outgoing::new)
+    }
+
+    fn conn_with(outgoing: fn(usize, Duration) -> Outgoing) -> Arc<Conn<()>> {
         let session = Session::new(Arc::new(Config::default()), Time::START, 0, &mut vec![]);
-        let outgoing = Outgoing::new(1000, Duration::from_secs(10));
+        let outgoing = outgoing(1000, Duration::from_secs(10));
         Arc::new(Conn::new((ConnId(1), 0), (), ([127, 0, 0, 1], 1).into(), 0, session, outgoing))
     }
 
@@ -230,6 +234,36 @@ mod tests {
         assert_eq!(flush(&long), Err(Close::NotReading));
         assert_eq!(flush(&[2; 8]), Err(Close::NotReading));
         assert_eq!(net.taken, [1; 100]);
+    }
+
+    /// A switch that reads slowly: what has begun is finished, then come an echo, flows, a question;
+    /// without priorities everything leaves as it came.
+    #[test]
+    fn what_waits_leaves_in_the_order_of_its_classes() {
+        let message = |kind, xid| [4, kind, 0, 8, 0, 0, 0, xid];
+        // OFPT_FLOW_MOD, OFPT_MULTIPART_REQUEST, OFPT_BARRIER_REQUEST, OFPT_ECHO_REPLY.
+        let flushes: [&[(u8, u8)]; 4] =
+            [&[(14, 1), (18, 2)], &[(14, 3), (20, 4)], &[(18, 5), (14, 6)], &[(3, 7)]];
+        let orders: [(fn(usize, Duration) -> Outgoing, [u8; 7]); 2] = [
+            (Outgoing::new, [1, 2, 3, 4, 5, 6, 7]),
+            (Outgoing::by_priority, [1, 7, 3, 2, 4, 6, 5]),
+        ];
+        for (outgoing, expected) in orders {
+            let conn = conn_with(outgoing);
+            let mut net = Narrow { takes: 3, taken: vec![], writes: 0 };
+            for messages in flushes {
+                let bytes: Vec<u8> =
+                    messages.iter().flat_map(|(kind, xid)| message(*kind, *xid)).collect();
+                let sender = Sender { net: &mut net, kept: &mut () };
+                batched::Batched::flush(sender, &conn, Time::START, &bytes, None).unwrap();
+            }
+            while conn.outgoing.is_stuck() {
+                net.takes = 5;
+                drain(&mut net, &conn, Time::START).unwrap();
+            }
+            let xids: Vec<u8> = net.taken.chunks(8).map(|message| message[7]).collect();
+            assert_eq!(xids, expected);
+        }
     }
 
     /// Messages of 8 bytes, which end with these.

@@ -351,6 +351,11 @@ const DESIGNS: &[(&str, &str, &str)] = &[
     ("beacon", "Beacon's design in Aldis", "Beacon"),
     ("beacon-queue", "Beacon Queue in Aldis", "Beacon Queue"),
     ("beacon-queue-per-switch", "Beacon's queue per switch in Aldis", "Beacon's queue per switch"),
+    (
+        "beacon-queue-priorities",
+        "Beacon's queues by priority in Aldis",
+        "Beacon's queues by priority",
+    ),
     ("beacon-immediate", "Beacon Immediate in Aldis", "Beacon Immediate"),
     ("nox", "NOX's design in Aldis", "NOX"),
     ("null", "the null controller", "the null controller"),

@@ -23,6 +23,10 @@ pub mod kind {
     pub const ECHO_REQUEST: u8 = 2;
     /// `OFPT_ECHO_REPLY`
     pub const ECHO_REPLY: u8 = 3;
+    /// `OFPT_EXPERIMENTER`; with OpenFlow 1.0 `OFPT_VENDOR`
+    pub const EXPERIMENTER: u8 = 4;
+    /// `OFPT_SET_CONFIG`
+    pub const SET_CONFIG: u8 = 9;
     /// `OFPT_PACKET_IN`
     pub const PACKET_IN: u8 = 10;
     /// `OFPT_FLOW_REMOVED`

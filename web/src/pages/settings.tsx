@@ -22,8 +22,9 @@ const KNOBS: Record<string, string> = {
   'max-read-bytes': 'The most bytes that one read takes.',
   'output-batching': 'Whether what is written to a switch waits for the end of the batch.',
   'period-ms': 'How often a dynamic partition divides switches anew.',
+  priorities: 'Whether what is urgent of a switch passes what waits of it.',
   prt: 'Requests in the shared queue above which reading pauses (PRT).',
-  'request-binding': 'Whether a request stays on the core that read it.',
+  'request-binding': 'Whether one worker does all of a request from parsing on.',
   shed: 'Whether the requests of a port that floods are dropped above the share of its switch.',
   write: 'Whether answers are written once a visit, or one by one.',
 };

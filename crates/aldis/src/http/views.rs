@@ -175,6 +175,7 @@ pub(super) fn design(config: &Config) -> Design {
     say("core-binding", design.core_binding.to_string());
     say("request-binding", design.request_binding.to_string());
     say("output-batching", design.output_batching.to_string());
+    say("priorities", design.priorities.to_string());
     say("prt", design.prt.map_or_else(|| "none".into(), |prt| prt.to_string()));
     if design.read.sheds() {
         say("shed", design.shed.to_string());

@@ -129,13 +129,22 @@ impl<P: Primitives> Outgoing<P> {
     /// Nothing waits. Never more than `max` bytes will, and [`FAR_MAX`] that were reserved; and for
     /// no longer than `within` if none of them is taken.
     pub(crate) fn new(max: usize, within: Duration) -> Self {
+        Outgoing::keeping(max, within, Outbox::new)
+    }
+
+    /// The same, and what waits is put in the order of its classes.
+    pub(crate) fn by_priority(max: usize, within: Duration) -> Self {
+        Outgoing::keeping(max, within, |max| Outbox::new(max).by_priority())
+    }
+
+    fn keeping(max: usize, within: Duration, outbox: impl Fn(usize) -> Outbox) -> Self {
         let max = max + FAR_MAX;
         Outgoing {
             token: Token::default(),
             left: Vec::new().into(),
             max,
             within,
-            outbox: Outbox::new(max).into(),
+            outbox: outbox(max).into(),
             room: Room::default(),
             deadline: Time::NEVER.0.into(),
         }

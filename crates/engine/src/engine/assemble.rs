@@ -197,7 +197,10 @@ impl<N: Net> WorkerBuilder<N> {
                 let read_max = parts.design.read_max;
                 write(parts, RoundRobin::new(Arc::clone(shared), read_max, stats), spawn)
             }
-            DesignState::SharedQueue => write(parts, SharedQueue::new(index), spawn),
+            DesignState::SharedQueue => {
+                let read = SharedQueue::new(index, &parts.design);
+                write(parts, read, spawn)
+            }
         }
     }
 }

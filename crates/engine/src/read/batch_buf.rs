@@ -1,10 +1,11 @@
 //! A batch buffer: the bytes that a worker read from one or many connections, and the requests in
 //! them.
 
+use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
-use aldis_control::{RequestHeader, Run, Switch, Time};
+use aldis_control::{RequestHeader, Run, Switch, Time, parse};
 use aldis_wire::header::MESSAGE_LEN_MAX;
 
 use crate::conn::Conn;
@@ -29,8 +30,23 @@ pub(crate) struct BatchBuf<S> {
     pub(crate) switches: Vec<Arc<Switch>>,
     /// The visit of each run, by its index in `visits`.
     pub(crate) visit_of: Vec<usize>,
+    /// Flow requests that were chopped, and that the worker which answers them parses: those of each
+    /// switch. Only with a shared queue and request binding.
+    raw: Vec<RawRun>,
+    /// How many of these there are.
+    raw_requests: usize,
     /// The switch locks that it holds.
     pub(crate) locks: Vec<Arc<SwitchLock>>,
+}
+
+/// Flow requests of one switch, as messages.
+#[derive(Debug)]
+struct RawRun {
+    switch: Arc<Switch>,
+    /// The visit that they come from, by its index.
+    visit: usize,
+    /// Where they stand in the receive buffer.
+    bytes: Range<usize>,
 }
 
 impl<S> BatchBuf<S> {
@@ -45,6 +61,8 @@ impl<S> BatchBuf<S> {
             runs: Vec::with_capacity(64),
             switches: Vec::with_capacity(64),
             visit_of: Vec::with_capacity(64),
+            raw: Vec::new(),
+            raw_requests: 0,
             locks: Vec::new(),
         }
     }
@@ -64,10 +82,48 @@ impl<S> BatchBuf<S> {
     /// Adds the requests of a switch, in the visit in hand.
     #[inline]
     pub(crate) fn add_run(&mut self, switch: &Arc<Switch>, requests: Range<usize>) {
+        self.add_run_of(self.visits.len() - 1, Arc::clone(switch), requests);
+    }
+
+    #[inline]
+    fn add_run_of(&mut self, visit: usize, switch: Arc<Switch>, requests: Range<usize>) {
         self.runs.push(Run { switch: self.switches.len(), requests });
-        self.switches.push(Arc::clone(switch));
-        self.visit_of.push(self.visits.len() - 1);
+        self.switches.push(switch);
+        self.visit_of.push(visit);
         self.check_last_run();
+    }
+
+    /// Adds flow requests of a switch that stand in these bytes, in the visit in hand, unparsed.
+    pub(crate) fn add_raw(&mut self, switch: &Arc<Switch>, bytes: Range<usize>, requests: usize) {
+        let visit = self.visits.len() - 1;
+        self.raw.push(RawRun { switch: Arc::clone(switch), visit, bytes });
+        self.raw_requests += requests;
+    }
+
+    /// Parses what was added unparsed.
+    pub(crate) fn parse_raw(&mut self) {
+        let mut raw = mem::take(&mut self.raw);
+        let before = self.requests.len();
+        for RawRun { switch, visit, bytes } in raw.drain(..) {
+            let first = self.requests.len();
+            let received = &self.received[..bytes.end];
+            let end = parse::parse(switch.info.version, received, bytes.start, &mut self.requests);
+            debug_assert_eq!(end, bytes.end, "what was chopped is parsed");
+            self.add_run_of(visit, switch, first..self.requests.len());
+        }
+        debug_assert_eq!(self.requests.len() - before, self.raw_requests);
+        (self.raw, self.raw_requests) = (raw, 0);
+    }
+
+    /// The requests in it, parsed or not.
+    pub(crate) fn request_count(&self) -> usize {
+        self.requests.len() + self.raw_requests
+    }
+
+    /// The connection of its first requests.
+    pub(crate) fn first_conn(&self) -> Option<&Arc<Conn<S>>> {
+        let visit = self.visit_of.first().copied().or(self.raw.first().map(|run| run.visit))?;
+        self.visits.get(visit)
     }
 
     /// The applications have seen the requests.

@@ -1,7 +1,10 @@
 //! What the steps of a worker cost: in a plan as `aldis lab calibrate` measures it, and as the
 //! simulation reckons with it.
 
+use aldis_control::RequestHeader;
+
 use super::stream::REQUEST_LEN;
+use crate::design::{Design, Read};
 
 /// Costs, with the names and units of the file that `aldis lab calibrate` writes: `_ns`
 /// nanoseconds, `_ps` picoseconds, `_pct` percent.
@@ -196,6 +199,8 @@ pub(super) struct Prices {
     pub(super) hand: BatchPrices,
     /// The same of a batch that another core read.
     pub(super) pull: BatchPrices,
+    /// Each request of it, where the core that pulls parses it.
+    pub(super) parse_pulled: Ps,
     /// From one end of the wire to the other.
     pub(super) way: Ps,
     /// On top where a crowd takes turns.
@@ -249,6 +254,7 @@ impl Prices {
                 visit: ps(costs.pulled_visit_ns),
                 byte: ps(costs.pulled_byte_ps / 1000.0),
             },
+            parse_pulled: 0,
             way: ps((round_trip_ns - 2.0 * read_ns - 2.0 * write_ns) / 2.0),
             crowd: CrowdPrices {
                 read: ps(costs.crowd_read_ns + costs.crowd_batch_ns) as f64,
@@ -262,6 +268,23 @@ impl Prices {
             away_often: costs.away_pct.max(0.0) / 100.0 / (costs.away_ns.max(1.0) * 1000.0),
             away: costs.away_ns.max(1.0) * 1000.0,
         }
+    }
+}
+
+impl Prices {
+    /// Those of a design. What goes through a queue is measured with all that is made of each
+    /// request. With request binding only the messages go through a shared queue; the core that
+    /// reads looks at each of them to chop, and the one that pulls looks again to parse.
+    pub(super) fn of_design(mut self, design: &Design) -> Prices {
+        let queues = matches!(design.read, Read::SharedQueue { .. });
+        if queues && design.request_binding {
+            let both = REQUEST_LEN + size_of::<RequestHeader>();
+            for prices in [&mut self.hand, &mut self.pull] {
+                prices.byte = prices.byte * REQUEST_LEN as Ps / both as Ps;
+            }
+            self.parse_pulled = self.gather;
+        }
+        self
     }
 }
 

@@ -169,7 +169,7 @@ pub(super) struct StepWork {
 
 impl SimWorld {
     pub(super) fn new(plan: &SimPlan, bells: Arc<Bells>) -> SimWorld {
-        let prices = Prices::new(&plan.costs);
+        let prices = Prices::new(&plan.costs).of_design(&plan.design);
         let last = bells.rung.len().saturating_sub(1).max(1) as f64;
         let core = |place: usize| Core {
             slower: prices.uneven
@@ -285,6 +285,7 @@ impl SimWorld {
         if work.pulled {
             let bytes = work.requests * REQUEST_LEN as Ps;
             took += prices.pull.batch + work.runs * prices.pull.visit + bytes * prices.pull.byte;
+            took += work.requests * prices.parse_pulled;
         }
         if work.handed {
             took += prices.hand.batch;

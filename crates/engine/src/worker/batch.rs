@@ -17,7 +17,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         let gathering = self.now.since(self.batch.began);
         let closes = self.read.closes_batch(used, queued, gathering);
         let enough = if closes { 1 } else { self.threshold() };
-        let requests = self.batch.requests.len();
+        let requests = self.requests_in_hand();
         requests >= enough
             || self.batching.is_due(requests, gathering)
             || !self.batch.has_room(self.visit_bytes)
@@ -27,7 +27,16 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     #[inline]
     pub(super) fn only_replies(&self) -> bool {
         let sends = || !self.output.is_empty() || self.output.has_commands();
-        self.batch.requests.is_empty() && sends()
+        self.requests_in_hand() == 0 && sends()
+    }
+
+    /// The requests of the batch in hand.
+    #[inline]
+    pub(super) fn requests_in_hand(&self) -> usize {
+        match self.read.leaves_raw() {
+            true => self.batch.request_count(),
+            false => self.batch.requests.len(),
+        }
     }
 
     /// The input batching threshold (IBT), in requests.
@@ -45,25 +54,26 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             return false;
         }
         match handoff.pull(&mut self.batch, &self.stats) {
-            Pulled::Nothing => false,
-            Pulled::One => true,
-            Pulled::LastOverThreshold => {
-                self.shared.wake_readers();
-                true
-            }
+            Pulled::Nothing => return false,
+            Pulled::One => {}
+            Pulled::LastOverThreshold => self.shared.wake_readers(),
         }
+        self.batch.parse_raw();
+        true
     }
 
-    /// Hands the batch to a worker that is free. What the session replied is sent first.
+    /// Hands the batch to a worker that is free. What the session replied is sent first. Where the
+    /// queue is full the batch stays, parsed.
     fn hand_on(&mut self) -> bool {
-        if self.handoff.is_none() || self.batch.requests.is_empty() {
+        if self.handoff.is_none() || self.requests_in_hand() == 0 {
             return false;
         }
         self.send();
         let Some(handoff) = &self.handoff else { return false };
         let handed = handoff.hand_on(&mut self.batch, &self.stats);
-        if handed {
-            self.shared.wake_one();
+        match handed {
+            true => self.shared.wake_one(),
+            false => self.batch.parse_raw(),
         }
         handed
     }

@@ -8,7 +8,8 @@ use std::sync::Arc;
 
 use aldis_control::EventKind;
 use aldis_control::session::{Close, Session};
-use aldis_wire::Chop;
+use aldis_wire::header::kind::{ECHO_REPLY, ECHO_REQUEST};
+use aldis_wire::{Chop, Raw};
 
 use super::{Stage, Worker};
 use crate::conn::{Conn, State};
@@ -42,6 +43,10 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             }
         };
         self.deliver_signals();
+        if self.read.passes_requests() && !self.output.is_empty() {
+            // What was answered at once does not wait for the batch.
+            self.send();
+        }
         if self.is_batch_closed(used, queued) || self.only_replies() {
             self.stage = Stage::Run { drained: false, pulled: false };
         }
@@ -121,6 +126,11 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             }
             match Chop::new(&bytes[at..]).next() {
                 Some(Ok(raw)) => {
+                    if self.read.passes_requests() && self.passes(conn, state, raw)? {
+                        at += raw.bytes.len();
+                        taken += 1;
+                        continue;
+                    }
                     if !self.fence_may_pass(conn, bytes) {
                         state.parked = true;
                         state.whole = true;
@@ -147,11 +157,34 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         Ok(taken)
     }
 
+    /// Handles a message at once, though requests before it wait, if it is urgent: a sign of life, or
+    /// an answer to a command. Returns whether it is.
+    ///
+    /// # Errors
+    /// The connection has to end.
+    fn passes(
+        &mut self,
+        conn: &Arc<Conn<N::Socket>>,
+        state: &mut State,
+        raw: Raw<'_>,
+    ) -> Result<bool, Close> {
+        if conn.switch().is_none() {
+            return Ok(false);
+        }
+        match raw.header.kind {
+            ECHO_REQUEST | ECHO_REPLY => {
+                self.session(conn, state, |session, now, out| session.receive(now, raw, out))?;
+                Ok(true)
+            }
+            _ => Ok(!conn.open_commands.is_empty() && self.answers_command(conn, state, &raw)),
+        }
+    }
+
     /// Finishes what came before a fence. Where it is in flight with another worker, the fence
     /// waits, and the connection is announced when the fence may pass.
     fn fence_may_pass(&mut self, conn: &Arc<Conn<N::Socket>>, bytes: &[u8]) -> bool {
         let own = self.batch.visits_of(conn);
-        if self.batch.requests.is_empty() || self.handoff.is_none() {
+        if self.requests_in_hand() == 0 || self.handoff.is_none() {
             self.run_over(EventKind::FlowRequest, bytes);
             conn.in_flight.is_clear(own)
         } else {

@@ -208,7 +208,11 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         let mut hello = Vec::new();
         let config = Arc::clone(&self.shared.session);
         let session = Session::new(config, self.now, self.index as u8, &mut hello);
-        let outgoing = Outgoing::new(self.outbox_max(), self.shared.session.stuck_within);
+        let (max, within) = (self.outbox_max(), self.shared.session.stuck_within);
+        let outgoing = match self.priorities {
+            true => Outgoing::by_priority(max, within),
+            false => Outgoing::new(max, within),
+        };
         let (name, home) = (self.shared.new_id(), self.index);
         let conn = Arc::new(Conn::new(name, socket, peer, home, session, outgoing));
         self.shared.directory().insert(conn.id, Arc::clone(&conn));

@@ -26,6 +26,9 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         bytes: &[u8],
         at: usize,
     ) -> (usize, usize) {
+        if self.read.leaves_raw() {
+            return self.chop_requests(conn, switch, state, bytes, at);
+        }
         let first = self.batch.requests.len();
         let at = parse::parse(switch.info.version, bytes, at, &mut self.batch.requests);
         if self.batch.requests.len() > first {
@@ -33,12 +36,28 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         }
         let kept = self.shedder.filter(&mut self.batch.requests, first);
         if kept > 0 {
-            conn.stats.requests.add(kept as u64);
-            conn.stats.batches.add(1);
-            conn.spreads().into_iter().for_each(|it| it.batch_size.record(kept as u64));
+            count(conn, kept);
             self.batch.add_run(switch, first..first + kept);
         }
         (at, kept)
+    }
+
+    /// The same where the worker that answers them parses them.
+    fn chop_requests(
+        &mut self,
+        conn: &Conn<N::Socket>,
+        switch: &Arc<Switch>,
+        state: &mut State,
+        bytes: &[u8],
+        begin: usize,
+    ) -> (usize, usize) {
+        let (end, requests) = parse::chop(switch.info.version, bytes, begin);
+        if requests > 0 {
+            state.session.alive(self.now);
+            count(conn, requests);
+            self.batch.add_raw(switch, begin..end, requests);
+        }
+        (end, requests)
     }
 
     /// Handles a message that has to be alone. A PACKET_IN with LLDP is a batch of one; a reply to
@@ -56,9 +75,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             && let Ok(request) = parse::request(switch.info.version, bytes, at, raw.bytes.len())
         {
             state.session.alive(self.now);
-            conn.stats.requests.add(1);
-            conn.stats.batches.add(1);
-            conn.spreads().into_iter().for_each(|it| it.batch_size.record(1));
+            count(conn, 1);
             self.batch.requests.push(request);
             self.batch.add_run(switch, 0..1);
             self.run_over(EventKind::Lldp, bytes);
@@ -74,6 +91,14 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         state.session.deliver_unsolicited(self.pipeline.starts_on(EventKind::Unsolicited));
         self.session(conn, state, |session, now, out| session.receive(now, raw, out))
     }
+}
+
+/// A visit brought so many requests to a batch.
+#[inline]
+fn count<S>(conn: &Conn<S>, requests: usize) {
+    conn.stats.requests.add(requests as u64);
+    conn.stats.batches.add(1);
+    conn.spreads().into_iter().for_each(|it| it.batch_size.record(requests as u64));
 }
 
 /// Whether a message is a request that came before the handshake was done, and there is room for

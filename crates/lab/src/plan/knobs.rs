@@ -21,10 +21,12 @@ pub struct PlanKnobs {
     pub max_read_bytes: Option<usize>,
     /// Whether a worker never leaves its core.
     pub core_binding: Option<bool>,
-    /// Whether a request is answered by the worker that read it.
+    /// Whether one worker does all of a request from parsing on.
     pub request_binding: Option<bool>,
     /// Whether all replies of a batch to one switch are written together.
     pub output_batching: Option<bool>,
+    /// Whether what is urgent of a switch passes what waits of it.
+    pub priorities: Option<bool>,
     /// How often dynamic partition divides switches anew, in milliseconds; other designs of the run
     /// take no notice.
     pub period_ms: Option<u32>,
@@ -84,6 +86,7 @@ impl PlanKnobs {
             core_binding: self.core_binding.unwrap_or(preset.core_binding),
             request_binding: self.request_binding.unwrap_or(preset.request_binding),
             output_batching: self.output_batching.unwrap_or(preset.output_batching),
+            priorities: self.priorities.unwrap_or(preset.priorities),
             prt: self.prt.or(preset.prt),
             ..preset
         };
@@ -155,6 +158,7 @@ impl PlanKnobs {
             on_off("core-binding", self.core_binding),
             on_off("request-binding", self.request_binding),
             on_off("output-batching", self.output_batching),
+            on_off("priorities", self.priorities),
             self.ibt.map(|ibt| format!("ibt={ibt}")),
             self.bdu_us.map(|us| format!("bdu-us={us}")),
             self.prt.map(|prt| format!("prt={prt}")),
@@ -239,11 +243,6 @@ mod tests {
                 },
                 queue,
                 "goes with fixed",
-            ),
-            (
-                PlanKnobs { request_binding: Some(true), ..PlanKnobs::default() },
-                queue,
-                "another thread",
             ),
             (
                 PlanKnobs { prt: Some(9), ..PlanKnobs::default() },

@@ -1,7 +1,9 @@
 //! The handoff: where batches go from the workers that read to the workers that answer.
 //!
-//! A design without request binding has one. An I/O thread reads, a pipeline thread answers, and
-//! where threads are not divided each worker does both, but may answer what another one read.
+//! A shared queue has one: an I/O thread reads, a pipeline thread answers. With request binding what
+//! is handed on are whole messages, and the thread that pulls them parses them; without it the I/O
+//! thread does. So has any other design without request binding: there each worker does both, but
+//! may answer what another one read.
 
 use std::sync::Arc;
 

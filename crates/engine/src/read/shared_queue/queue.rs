@@ -81,7 +81,7 @@ impl<S, M: Primitives> BatchQueue<S, M> {
     /// Hands a batch on, in exchange for an empty one. Returns false where the queue is full: it
     /// stays. A wait for the lock of queues for each switch counts in `stats`.
     pub(crate) fn hand(&self, batch: &mut Box<BatchBuf<S>>, stats: &WorkerStats) -> bool {
-        let requests = batch.requests.len();
+        let requests = batch.request_count();
         let empty =
             self.pool.pop().unwrap_or_else(|| Box::new(BatchBuf::new(batch.received.len())));
         match self.waiting.push(std::mem::replace(batch, empty), stats) {
@@ -103,7 +103,7 @@ impl<S, M: Primitives> BatchQueue<S, M> {
     pub(crate) fn pull(&self, into: &mut Box<BatchBuf<S>>, stats: &WorkerStats) -> Pulled {
         let Some(job) = self.waiting.pop(stats) else { return Pulled::Nothing };
         let was_full = self.count.went(1, self.most);
-        let was_over = self.pending.went(job.requests.len(), self.prt.load(Ordering::Relaxed));
+        let was_over = self.pending.went(job.request_count(), self.prt.load(Ordering::Relaxed));
         let empty = std::mem::replace(into, job);
         // One too many, where several threads made a new one at once, is given back to the system.
         let _ = self.pool.push(empty);
@@ -180,8 +180,9 @@ impl<S> Queues<S> {
 
     fn push(&mut self, job: Box<BatchBuf<S>>) -> Result<(), Box<BatchBuf<S>>> {
         // With a queue for each switch, all requests of a batch are of one visit.
-        let conn = job.visit_of.first().and_then(|visit| job.visits.get(*visit));
-        let Some(conn) = conn.filter(|_| self.len < BATCHES_QUEUED_MAX) else { return Err(job) };
+        let Some(conn) = job.first_conn().filter(|_| self.len < BATCHES_QUEUED_MAX) else {
+            return Err(job);
+        };
         let (number, weight) = (conn.number(), conn.weight());
         if self.by_number.len() <= number {
             self.by_number.resize_with(number + 1, VecDeque::new);

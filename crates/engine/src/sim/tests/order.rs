@@ -4,13 +4,14 @@
 use super::*;
 
 /// Everything that was offered was answered, once, in the order that fences ask for; and nothing is
-/// left unread.
-fn all_is_well(outcome: &SimOutcome, what: &str) {
+/// left unread. The fences here are echo requests, which are none where they pass requests.
+fn all_is_well(outcome: &SimOutcome, design: &Design, what: &str) {
     for (index, switch) in outcome.switches.iter().enumerate() {
         let what = format!("{what}, switch {index}: {switch:?}");
         assert!(switch.up && switch.closed.is_none(), "{what}");
         assert_eq!(switch.answered, switch.offered, "{what}");
-        assert_eq!((switch.strays, switch.disorder, switch.unread), (0, 0, 0), "{what}");
+        assert_eq!((switch.strays, switch.unread), (0, 0), "{what}");
+        assert!(switch.disorder == 0 || design.passes_requests(), "{what}");
     }
 }
 
@@ -45,7 +46,7 @@ fn every_request_of_every_world_is_answered_once_and_in_order() {
     for seed in 0..440 {
         let plan = any_plan(seed);
         let what = format!("seed {seed}, {} with {}", plan.design.name, plan.workers);
-        all_is_well(&simulated(&plan), &what);
+        all_is_well(&simulated(&plan), &plan.design, &what);
     }
 }
 
@@ -60,7 +61,7 @@ fn fences_stay_in_their_place_however_many_workers_there_are() {
             };
             let world = SimPlan { jitter: 0.3, ..plan(design, workers, vec![switch; 5]) };
             let outcome = simulated(&world);
-            all_is_well(&outcome, &format!("{} with {workers}", design.name));
+            all_is_well(&outcome, &design, &format!("{} with {workers}", design.name));
             assert!(outcome.switches.iter().all(|switch| switch.fences == 2_000 / 37));
         }
     }
@@ -86,7 +87,7 @@ fn a_switch_that_moves_loses_nothing_and_keeps_its_order() {
         };
         let switches = (0..12).map(switch).collect();
         let outcome = simulated(&SimPlan { jitter: 0.2, ..plan(design, workers, switches) });
-        all_is_well(&outcome, &format!("{workers} workers"));
+        all_is_well(&outcome, &design, &format!("{workers} workers"));
         let moves = outcome.snapshot.total.moves;
         assert!(moves > 20, "{moves} moves");
     }
