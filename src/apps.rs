@@ -36,7 +36,7 @@ pub(crate) struct Args {
     /// Print one JSON object instead
     #[arg(long)]
     json: bool,
-    /// Print the graph for Graphviz instead: sequences are solid, with their branches; data is dashed
+    /// Print the graph for Graphviz instead: sequences and branches are solid, data is dashed
     #[arg(long, conflicts_with = "json")]
     dot: bool,
     #[command(flatten)]

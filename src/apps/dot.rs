@@ -4,9 +4,9 @@
 //! that see it, in order. Data is dashed: from an application to the part of the World that it
 //! publishes, and from there to those that read it.
 //!
-//! Several sequences on one event are drawn as they were told: edges part where a branch begins, and
-//! meet where branches join. One thread runs the applications, so the label of such an edge says
-//! the place of its application in that order: for example, `flow-request, 3`.
+//! Several sequences on one event are drawn as they were told: edges part where a branch begins,
+//! and meet where branches join. One thread runs the applications, so the label of such an edge
+//! says the place of its application in that order: for example, `flow-request, 3`.
 
 use aldis_http::api::apps::{App, AppState, Apps, Sequence};
 

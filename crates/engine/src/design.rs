@@ -98,8 +98,8 @@ pub struct Design {
     pub write: Write,
     /// Whether a worker never leaves its core.
     pub core_binding: bool,
-    /// Whether one worker does all of a request from parsing on: the worker that read it, or, with a
-    /// shared queue, the one that pulled it.
+    /// Whether one worker does all of a request from parsing on: the worker that read it, or, with
+    /// a shared queue, the one that pulled it.
     pub request_binding: bool,
     /// Whether all replies of a batch to one switch are written together; else those to each visit
     /// of it are.

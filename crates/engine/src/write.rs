@@ -236,8 +236,8 @@ mod tests {
         assert_eq!(net.taken, [1; 100]);
     }
 
-    /// A switch that reads slowly: what has begun is finished, then come an echo, flows, a question;
-    /// without priorities everything leaves as it came.
+    /// A switch that reads slowly: what has begun is finished, then come an echo, flows, a
+    /// question; without priorities everything leaves as it came.
     #[test]
     fn what_waits_leaves_in_the_order_of_its_classes() {
         let message = |kind, xid| [4, kind, 0, 8, 0, 0, 0, xid];

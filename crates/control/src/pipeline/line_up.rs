@@ -221,8 +221,8 @@ impl LineUp {
         EventKind::ALL.into_iter().map(of).filter(|(_, apps): &(_, Vec<_>)| !apps.is_empty())
     }
 
-    /// The sequences as they were told, of the running applications, for each kind of event that has
-    /// several.
+    /// The sequences as they were told, of the running applications, for each kind of event that
+    /// has several.
     pub fn branches(&self) -> Vec<(EventKind, Vec<Vec<&'static str>>)> {
         told_branches(&entries(&self.places, &self.row), &self.sequences, |at| {
             self.places[*at].as_ref().is_some_and(|place| place.life == Life::Running)

@@ -30,8 +30,8 @@ pub(crate) struct BatchBuf<S> {
     pub(crate) switches: Vec<Arc<Switch>>,
     /// The visit of each run, by its index in `visits`.
     pub(crate) visit_of: Vec<usize>,
-    /// Flow requests that were chopped, and that the worker which answers them parses: those of each
-    /// switch. Only with a shared queue and request binding.
+    /// Flow requests that were chopped, and that the worker which answers them parses: those of
+    /// each switch. Only with a shared queue and request binding.
     raw: Vec<RawRun>,
     /// How many of these there are.
     raw_requests: usize,

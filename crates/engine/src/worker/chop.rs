@@ -157,8 +157,8 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         Ok(taken)
     }
 
-    /// Handles a message at once, though requests before it wait, if it is urgent: a sign of life, or
-    /// an answer to a command. Returns whether it is.
+    /// Handles a message at once, though requests before it wait, if it is urgent: a sign of life,
+    /// or an answer to a command. Returns whether it is.
     ///
     /// # Errors
     /// The connection has to end.
