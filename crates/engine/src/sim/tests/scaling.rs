@@ -68,11 +68,11 @@ fn a_batch_is_of_several_switches_unless_one_has_more_to_say_or_little() {
 #[test]
 fn a_shared_queue_serves_more_where_requests_are_bound_to_the_worker_that_pulls_them() {
     let served = |request_binding| {
-        let design = Design { request_binding, ..named("beacon-queue") };
+        let design = Design { request_binding, ..named("maestro-shared-queue") };
         let duration = Duration::from_millis(100);
-        let plan = SimPlan { duration, spin: true, ..SimPlan::new(design, 7, full(79)) };
+        let plan = SimPlan { duration, ..SimPlan::new(design, 7, full(79)) };
         simulated(&plan).throughput()
     };
     let (bound, unbound) = (served(true), served(false));
-    assert!(bound > 1.02 * unbound, "{bound} bound, {unbound} unbound");
+    assert!(bound > unbound, "{bound} bound, {unbound} unbound");
 }
