@@ -76,6 +76,16 @@ fn file(path: &Path, printer: &mut Printer) -> Result<(), (String, ReadStop)> {
         .map_err(|stop| (name, stop))
 }
 
+/// A message in words, whatever it is.
+pub(crate) fn words(raw: Raw<'_>) -> String {
+    let Header { kind, xid, .. } = raw.header;
+    let Some(version) = Version::from_wire(raw.header.version) else { return unspoken(raw.header) };
+    match DecodedMessage::decode(version, raw.bytes) {
+        Ok(message) => text::MessageText { xid, message: &message }.to_string(),
+        Err(malformed) => format!("{} malformed: {malformed}", text::title(version, kind, xid)),
+    }
+}
+
 /// How a message is printed.
 #[derive(Clone, Copy)]
 enum PrintForm {

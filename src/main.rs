@@ -26,6 +26,7 @@ mod help;
 mod http;
 mod lab;
 mod pki;
+mod replay;
 mod report;
 mod run;
 mod ryu;
@@ -117,6 +118,8 @@ enum AldisCommand {
     Events(client::events::Args),
     /// Record what switches and controller say to each other, for Wireshark.
     Record(client::record::Args),
+    /// Play a recording back into the same applications, and compare what they send.
+    Replay(replay::Args),
     /// Print what is due to which of its switches, or change it.
     Weights(client::weights::Args),
     /// Say which way a packet would take, hop by hop, with the flows that decide.
@@ -197,6 +200,7 @@ fn done(command: AldisCommand) -> ExitCode {
         AldisCommand::Metrics(args) => client::metrics::run(args).map_err(CommandFailure::from),
         AldisCommand::Events(args) => client::events::run(args).map_err(CommandFailure::from),
         AldisCommand::Record(args) => client::record::run(args),
+        AldisCommand::Replay(args) => replay::run(args),
         AldisCommand::Weights(args) => client::weights::run(args).map_err(CommandFailure::from),
         AldisCommand::Trace(args) => client::trace::run(args).map_err(CommandFailure::from),
         AldisCommand::Reload(args) => client::reload::run(args).map_err(CommandFailure::from),

@@ -16,6 +16,7 @@ mod locked;
 mod paths;
 mod ports;
 mod recording;
+mod replay;
 mod report;
 mod ryu;
 mod tutorial;

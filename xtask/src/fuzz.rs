@@ -24,6 +24,7 @@ const TARGETS: &[FuzzTarget] = &[
         seeds: &["crates/wire/tests/golden/v10", "crates/wire/tests/golden/v13"],
     },
     FuzzTarget { name: "guest", seeds: &["fuzz/seeds/guest"] },
+    FuzzTarget { name: "recording", seeds: &["fuzz/seeds/recording"] },
     FuzzTarget { name: "records", seeds: &["fuzz/seeds/records"] },
     FuzzTarget { name: "session", seeds: &["fuzz/seeds/session"] },
 ];

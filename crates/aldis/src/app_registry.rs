@@ -93,7 +93,10 @@ pub static BUILT_IN: &[BuiltIn] = &[
         name: Topology::NAME,
         says: "finds the links between switches by probes that nobody can forge",
         add: |app_set, config| {
-            let key = TagKey::kept(config.lldp_key().unwrap_or_else(random), random());
+            let key = match &config.recorded_tags {
+                Some(recorded) => TagKey::of_recording(Arc::clone(recorded), random()),
+                None => TagKey::kept(config.lldp_key().unwrap_or_else(random), random()),
+            };
             let settings = config.topology();
             app_set.with(move || Topology::new(settings, key.clone()))
         },

@@ -40,11 +40,13 @@ use std::net::SocketAddr;
 #[cfg(feature = "config")]
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use aldis_apps::Acl;
 use aldis_apps::acl::Rule;
 use aldis_apps::learning_switch::{self, Seed};
 use aldis_apps::static_flows::StaticFlow;
+use aldis_apps::topology::RecordedTags;
 use aldis_control::account::SWITCH_BYTES;
 use aldis_control::weights::WeightRule;
 use aldis_control::{App, AppSet, Tables};
@@ -124,6 +126,9 @@ pub(crate) struct Config {
     /// What the controller begins with, once the store was read.
     #[serde(skip)]
     pub(crate) initial: Option<Initial>,
+    /// The probes of the controller that is played back.
+    #[serde(skip)]
+    pub(crate) recorded_tags: Option<Arc<RecordedTags>>,
     /// Where is kept what outlives the controller.
     #[cfg(feature = "store")]
     pub(crate) store: Option<PathBuf>,
@@ -197,6 +202,7 @@ impl Default for Config {
             rules: WeightRules::default(),
             said: WeightRules::default(),
             initial: None,
+            recorded_tags: None,
             #[cfg(feature = "store")]
             store: None,
             #[cfg(feature = "sandbox")]

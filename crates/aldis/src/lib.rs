@@ -38,6 +38,8 @@ mod persisted;
 mod recorder;
 mod refused;
 mod reload;
+#[cfg(feature = "config")]
+pub mod replay;
 mod report;
 mod room;
 mod running;

@@ -102,6 +102,7 @@ impl RecordingAbout {
             head: json!({
                 "aldis": env!("CARGO_PKG_VERSION"),
                 "design": config.design.name,
+                "replays": aldis_engine::replay::can_replay(&config.design),
                 "workers": engine.tap().lanes() - 1,
                 "apps": apps,
             }),

@@ -29,6 +29,7 @@ mod link;
 mod lldp;
 mod map;
 mod port;
+mod recorded_tags;
 mod relay;
 mod schedule;
 mod search;
@@ -42,6 +43,7 @@ pub use link::{Ends, Link, LinkState};
 pub use lldp::{FAR_ETHERTYPE, Reach, TagKey};
 pub use map::{LinkPeer, Map, MapChange, MapLink, MapPort, MapSwitch};
 pub use port::FAR_MAX;
+pub use recorded_tags::RecordedTags;
 pub use relay::{MARGIN, SAMPLES, SAMPLES_MIN, SPREADS};
 pub use search::{Search, SearchReport};
 

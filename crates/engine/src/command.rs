@@ -18,8 +18,8 @@ pub(crate) mod reply_slot;
 
 use aldis_control::command::Failure;
 use aldis_control::limits::{COMMAND_BYTES_MAX, COMMAND_MESSAGES_MAX};
-use aldis_wire::Version;
 use aldis_wire::msg::Message;
+use aldis_wire::{Version, v10, v13};
 
 pub use answer::Answer;
 
@@ -49,4 +49,32 @@ pub(crate) fn awaits_reply(message: &Message) -> bool {
             | Message::EchoRequest(_)
             | Message::BarrierRequest
     )
+}
+
+/// The same of an encoded message, by the number of its type.
+pub(crate) fn awaits_reply_of(version: Version, kind: u8) -> bool {
+    use v10::MessageType as Of10;
+    use v13::MessageType as Of13;
+    match version {
+        Version::V10 => [
+            Of10::ECHO_REQUEST,
+            Of10::FEATURES_REQUEST,
+            Of10::GET_CONFIG_REQUEST,
+            Of10::STATS_REQUEST,
+            Of10::BARRIER_REQUEST,
+            Of10::QUEUE_GET_CONFIG_REQUEST,
+        ]
+        .contains(&Of10(kind)),
+        Version::V13 => [
+            Of13::ECHO_REQUEST,
+            Of13::FEATURES_REQUEST,
+            Of13::GET_CONFIG_REQUEST,
+            Of13::MULTIPART_REQUEST,
+            Of13::BARRIER_REQUEST,
+            Of13::QUEUE_GET_CONFIG_REQUEST,
+            Of13::ROLE_REQUEST,
+            Of13::GET_ASYNC_REQUEST,
+        ]
+        .contains(&Of13(kind)),
+    }
 }

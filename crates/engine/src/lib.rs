@@ -47,6 +47,7 @@
 //! | `reporter` | what reports from outside into the World, or to an application |
 //! | `lifecycle` | applications that are started, stopped, added and removed meanwhile |
 //! | `engine/` | assembling and starting: workers, acceptor, publisher |
+//! | `replay/` | the same workers, driven by a recording of the control channel |
 //! | `sim/` | the same workers over simulated cores, or over sockets in memory |
 //!
 //! The engine is handed applications and an event sink; it knows neither by name.
@@ -67,6 +68,7 @@ pub mod metrics;
 mod net;
 pub mod pin;
 mod read;
+pub mod replay;
 mod reporter;
 mod shared;
 pub mod sim;

@@ -270,6 +270,15 @@ pub const TAP_CHUNK_SMALL: usize = 2 * 1024;
 /// enough to do.
 pub const TAP_CHUNKS: usize = 64;
 
+/// Bytes of a batch in a replay: more than any worker gathers.
+pub(crate) const REPLAY_BATCH_MAX: usize = 128 * 1024 * 1024;
+
+/// Worlds that a replay keeps: a worker acts on those of a moment ago.
+pub(crate) const REPLAY_WORLDS: usize = 1024;
+
+/// Replies that wait for the worker of an application in a replay: as many as an inbox holds.
+pub(crate) const REPLAY_REPLIES_MAX: usize = INBOX_MAX;
+
 /// The shortest piece of a record that is cut where a chunk ends.
 pub(crate) const TAP_PIECE_MIN: usize = 1024;
 

@@ -7,6 +7,8 @@
 //! 4. [`round_robin`]: every worker every switch, a little at a time;
 //! 5. [`fair_rounds`]: every worker its own switches first, and the others' in rounds that all keep
 //!    together.
+//!
+//! [`as_recorded`] is none of them: it serves a replay.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +19,7 @@ use crate::conn::claim::Events;
 use crate::conn::{Conn, ConnId};
 use crate::messages::Signal;
 
+pub(crate) mod as_recorded;
 pub(crate) mod batch_buf;
 pub(crate) mod dynamic_partition;
 pub(crate) mod fair_rounds;

@@ -57,10 +57,13 @@ mod parse;
 mod pipeline;
 mod read;
 mod remote;
+mod replay;
 mod session_events;
 mod shedding;
 mod slab;
 mod write;
+
+pub(crate) use replay::ReplayWorker;
 
 use allowance::Allowance;
 use line_up::Greeting;

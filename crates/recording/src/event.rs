@@ -35,8 +35,6 @@ pub enum RecordedEvent<'b> {
         conn: ConnKey,
         /// Its ends.
         ends: Endpoints,
-        /// Whether the worker's poll found nothing else.
-        quiet: bool,
     },
     /// A switch was connected already when the recording began.
     Known {
@@ -79,24 +77,55 @@ pub enum RecordedEvent<'b> {
         /// Bytes that are missing.
         bytes: u64,
     },
+    /// The publisher made a step.
+    Published {
+        /// When the step began, in nanoseconds since the controller's start.
+        began_ns: u64,
+        /// The version of the World behind it.
+        version: u64,
+        /// For each part of the World how many reports were taken: numbers of four bytes, the
+        /// lowest first; `u32::MAX` where its publisher was not called.
+        taken: &'b [u8],
+    },
     /// What a worker did between visits, for programs that play it back.
     Marked(Mark),
 }
 
-/// What a worker or the publisher did.
+/// What a worker did.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mark {
     /// The applications ran over the batch gathered before.
-    Batch,
-    /// A poll told applications of time or of other workers. `quiet`: nothing was ready.
-    Polled {
-        /// Whether no socket was ready.
-        quiet: bool,
+    Batch {
+        /// When they began, in nanoseconds since the controller's start.
+        ran_ns: u64,
     },
-    /// The publisher made a step at this time, in nanoseconds since the controller's start.
-    Published {
-        /// When the step began.
-        began_ns: u64,
+    /// From here on the worker reads this version of the World.
+    Entered {
+        /// The version.
+        version: u64,
+    },
+    /// The applications were told of something at a switch that it did not say just now.
+    Told {
+        /// The switch's connection.
+        conn: ConnKey,
+        /// Whether it is that a second passed; else it is a reply that another worker read.
+        second: bool,
+    },
+    /// Timers of the applications fired.
+    Ticked,
+    /// Another thread roused the applications.
+    Roused,
+    /// The applications acted on a change of the World.
+    Acted {
+        /// The version before.
+        before: u64,
+        /// The version behind.
+        after: u64,
+    },
+    /// The worker took another line-up of the applications.
+    LineUp {
+        /// Its version.
+        version: u64,
     },
     /// So many requests were shed in the visit before.
     Shed {

@@ -1,5 +1,7 @@
 //! The bounds of a recording, each with its reason.
 
+use std::time::Duration;
+
 /// Bytes of the control channel in one packet: with its headers it is shorter than what an IP
 /// packet can say of its own length.
 pub const PACKET_BYTES_MAX: usize = 60_000;
@@ -10,6 +12,19 @@ pub const BLOCK_BYTES_MAX: usize = 1024 * 1024;
 
 /// Bytes of a head: the design, the versions and the names of the applications.
 pub const HEAD_BYTES_MAX: usize = 512 * 1024;
+
+/// Bytes of a visit, or of a write, that is put together of its pieces for a replay: more than a
+/// worker reads or writes at once.
+pub const WHOLE_BYTES_MAX: usize = 64 * 1024 * 1024;
+
+/// How far a replay looks ahead for what another worker did sooner: longer than a batch takes.
+pub const LOOK_AHEAD: Duration = Duration::from_millis(100);
+
+/// Events that a replay looks ahead for at most.
+pub const LOOK_AHEAD_EVENTS: usize = 100_000;
+
+/// Bytes of these.
+pub const LOOK_AHEAD_BYTES: usize = 2 * WHOLE_BYTES_MAX;
 
 /// The version of the format. A reader refuses a later one.
 pub const FORMAT: u16 = 1;

@@ -247,7 +247,7 @@ impl<R: Read> RecordingReader<R> {
         let event = match of {
             packet::OPENED => {
                 let ends = frame::ends_of(frame).ok_or(Fault::Garbled("the ends of a packet"))?;
-                RecordedEvent::Opened { conn, ends, quiet: has(packet::QUIET) }
+                RecordedEvent::Opened { conn, ends }
             }
             packet::READ => RecordedEvent::Read { conn, bytes, more: has(packet::MORE) },
             packet::WRITTEN => {
@@ -267,13 +267,14 @@ impl<R: Read> RecordingReader<R> {
     /// The event of a custom block, where it has one.
     fn stamped(&self) -> Result<Option<TimedEvent<'_>>, Fault> {
         let Some((of, body)) = self.custom() else { return Ok(None) };
-        if !(custom::KNOWN..=custom::SHED).contains(&of) && of != custom::VISITED {
+        if !(custom::KNOWN..=custom::LINE_UP).contains(&of) || of == custom::ALIVE {
             return Ok(None);
         }
         let short = || Fault::Garbled("a mark");
         let (at_ns, worker) = (u64_at(body, 0).ok_or_else(short)?, u32_at(body, 8));
         let worker = worker.and_then(|it| u16::try_from(it).ok()).ok_or_else(short)?;
         let value = u64_at(body, 12).ok_or_else(short)?;
+        let second = || u64_at(body, 20).ok_or_else(short);
         let event = match of {
             custom::KNOWN => {
                 let end = |at| address(body.get(at..)?);
@@ -283,17 +284,33 @@ impl<R: Read> RecordingReader<R> {
                 };
                 RecordedEvent::Known { conn: value, ends: Endpoints { peer, local }, dpid }
             }
-            custom::GAP => {
-                RecordedEvent::Gap { events: value, bytes: u64_at(body, 20).ok_or_else(short)? }
-            }
+            custom::GAP => RecordedEvent::Gap { events: value, bytes: second()? },
             custom::VISITED => RecordedEvent::Read { conn: value, bytes: &[], more: false },
-            custom::BATCH => RecordedEvent::Marked(Mark::Batch),
-            custom::POLLED => RecordedEvent::Marked(Mark::Polled { quiet: value != 0 }),
-            custom::PUBLISHED => RecordedEvent::Marked(Mark::Published { began_ns: value }),
-            _ => RecordedEvent::Marked(Mark::Shed { requests: value }),
+            custom::PUBLISHED => {
+                let len = u32_at(body, 28).ok_or_else(short)? as usize;
+                let taken = body.get(32..).and_then(|rest| rest.get(..len)).ok_or_else(short)?;
+                RecordedEvent::Published { began_ns: value, version: second()?, taken }
+            }
+            _ => RecordedEvent::Marked(mark(of, value, second).ok_or_else(short)?),
         };
         Ok(Some(TimedEvent { at_ns, worker, event }))
     }
+}
+
+/// The mark of a custom block, with its first value and what reads the second.
+fn mark(of: u8, value: u64, second: impl FnOnce() -> Result<u64, Fault>) -> Option<Mark> {
+    Some(match of {
+        custom::BATCH => Mark::Batch { ran_ns: value },
+        custom::ENTERED => Mark::Entered { version: value },
+        custom::SECOND => Mark::Told { conn: value, second: true },
+        custom::HEARD => Mark::Told { conn: value, second: false },
+        custom::TICKED => Mark::Ticked,
+        custom::ROUSED => Mark::Roused,
+        custom::ACTED => Mark::Acted { before: value, after: second().ok()? },
+        custom::LINE_UP => Mark::LineUp { version: value },
+        custom::SHED => Mark::Shed { requests: value },
+        _ => return None,
+    })
 }
 
 /// Fills `into` as far as there is something; how many bytes that are.

@@ -24,8 +24,6 @@ pub(crate) mod packet {
     pub(crate) const MORE: u8 = 1;
     /// A command from outside.
     pub(crate) const OUTSIDE: u8 = 2;
-    /// The poll found nothing else.
-    pub(crate) const QUIET: u8 = 4;
 }
 
 /// Kinds of custom blocks.
@@ -34,13 +32,19 @@ pub(crate) mod custom {
     pub(crate) const KNOWN: u8 = 2;
     pub(crate) const GAP: u8 = 3;
     pub(crate) const BATCH: u8 = 4;
-    pub(crate) const POLLED: u8 = 5;
     pub(crate) const PUBLISHED: u8 = 6;
     pub(crate) const SHED: u8 = 7;
-    /// A visit that brought no message.
-    pub(crate) const VISITED: u8 = 9;
     /// Nothing happened, and the recording goes on.
     pub(crate) const ALIVE: u8 = 8;
+    /// A visit that brought no message.
+    pub(crate) const VISITED: u8 = 9;
+    pub(crate) const ENTERED: u8 = 10;
+    pub(crate) const SECOND: u8 = 11;
+    pub(crate) const HEARD: u8 = 12;
+    pub(crate) const TICKED: u8 = 13;
+    pub(crate) const ROUSED: u8 = 14;
+    pub(crate) const ACTED: u8 = 15;
+    pub(crate) const LINE_UP: u8 = 16;
 }
 
 /// Writes a recording, piece by piece, into buffers of the caller.
@@ -106,7 +110,7 @@ impl RecordingWriter {
     /// Appends an event. One of a connection that was neither opened nor known is left out.
     pub fn put(&mut self, timed: &TimedEvent<'_>, out: &mut Vec<u8>) {
         match timed.event {
-            RecordedEvent::Opened { conn, ends, quiet } => self.open(timed, conn, ends, quiet, out),
+            RecordedEvent::Opened { conn, ends } => self.open(timed, conn, ends, out),
             RecordedEvent::Known { conn, ends, dpid } => {
                 self.streams.insert(conn, StreamState { ends, next: [1; 2] });
                 stamped(out, custom::KNOWN, timed, |out| {
@@ -138,21 +142,21 @@ impl RecordingWriter {
                     out.extend_from_slice(&bytes.to_le_bytes());
                 });
             }
+            RecordedEvent::Published { began_ns, version, taken } => {
+                stamped(out, custom::PUBLISHED, timed, |out| {
+                    [began_ns, version].iter().for_each(|it| out.extend(it.to_le_bytes()));
+                    out.extend_from_slice(&(taken.len() as u32).to_le_bytes());
+                    out.extend_from_slice(taken);
+                });
+            }
             RecordedEvent::Marked(mark) => put_mark(timed, mark, out),
         }
     }
 
-    fn open(
-        &mut self,
-        timed: &TimedEvent<'_>,
-        conn: ConnKey,
-        ends: Endpoints,
-        quiet: bool,
-        out: &mut Vec<u8>,
-    ) {
+    fn open(&mut self, timed: &TimedEvent<'_>, conn: ConnKey, ends: Endpoints, out: &mut Vec<u8>) {
         let state = self.streams.entry(conn).or_insert(StreamState { ends, next: [0; 2] });
         *state = StreamState { ends, next: [0; 2] };
-        let opened = tag(packet::OPENED, conn, timed.worker).with(packet::QUIET, quiet);
+        let opened = tag(packet::OPENED, conn, timed.worker);
         self.packet(timed.at_ns, opened, SYN, &[], true, out);
         let filler = tag(packet::FILLER, conn, timed.worker);
         self.packet(timed.at_ns, filler, SYN | ACK, &[], false, out);
@@ -266,13 +270,20 @@ fn stamped(out: &mut Vec<u8>, of: u8, timed: &TimedEvent<'_>, fill: impl FnOnce(
 }
 
 fn put_mark(timed: &TimedEvent<'_>, mark: Mark, out: &mut Vec<u8>) {
-    let (of, value) = match mark {
-        Mark::Batch => (custom::BATCH, 0),
-        Mark::Polled { quiet } => (custom::POLLED, quiet.into()),
-        Mark::Published { began_ns } => (custom::PUBLISHED, began_ns),
-        Mark::Shed { requests } => (custom::SHED, requests),
+    let (of, values) = match mark {
+        Mark::Batch { ran_ns } => (custom::BATCH, [ran_ns, 0]),
+        Mark::Entered { version } => (custom::ENTERED, [version, 0]),
+        Mark::Told { conn, second: true } => (custom::SECOND, [conn, 0]),
+        Mark::Told { conn, second: false } => (custom::HEARD, [conn, 0]),
+        Mark::Ticked => (custom::TICKED, [0; 2]),
+        Mark::Roused => (custom::ROUSED, [0; 2]),
+        Mark::Acted { before, after } => (custom::ACTED, [before, after]),
+        Mark::LineUp { version } => (custom::LINE_UP, [version, 0]),
+        Mark::Shed { requests } => (custom::SHED, [requests, 0]),
     };
-    stamped(out, of, timed, |out| out.extend_from_slice(&value.to_le_bytes()));
+    stamped(out, of, timed, |out| {
+        values.iter().for_each(|value| out.extend_from_slice(&value.to_le_bytes()));
+    });
 }
 
 /// An address as 16 bytes of IPv6 and two of the port, and two to fill up.

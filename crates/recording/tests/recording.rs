@@ -23,6 +23,7 @@ enum OwnedEvent {
     Plain(RecordedEvent<'static>),
     Read(u64, Vec<u8>),
     Written(u64, Vec<u8>, bool),
+    Published(u64, Vec<u8>),
 }
 
 impl OwnedEvent {
@@ -34,6 +35,9 @@ impl OwnedEvent {
             }
             OwnedEvent::Written(conn, bytes, outside) => {
                 RecordedEvent::Written { conn: *conn, bytes, more: false, outside: *outside }
+            }
+            OwnedEvent::Published(version, taken) => {
+                RecordedEvent::Published { began_ns: !version, version: *version, taken }
             }
         }
     }
@@ -49,8 +53,8 @@ fn bytes() -> impl Strategy<Value = Vec<u8>> {
 fn event() -> impl Strategy<Value = OwnedEvent> {
     let conn = || 0..3u64;
     prop_oneof![
-        (conn(), any::<u16>(), any::<bool>()).prop_map(|(conn, port, quiet)| {
-            OwnedEvent::Plain(RecordedEvent::Opened { conn, ends: ends(port), quiet })
+        (conn(), any::<u16>()).prop_map(|(conn, port)| {
+            OwnedEvent::Plain(RecordedEvent::Opened { conn, ends: ends(port) })
         }),
         (conn(), any::<u64>()).prop_map(|(conn, dpid)| {
             let peer = "[2001:db8::1]:7".parse().unwrap();
@@ -63,13 +67,19 @@ fn event() -> impl Strategy<Value = OwnedEvent> {
         }),
         any::<u64>().prop_map(|value| {
             let mark = [
-                Mark::Batch,
-                Mark::Polled { quiet: value & 4 != 0 },
-                Mark::Published { began_ns: value },
+                Mark::Batch { ran_ns: value },
+                Mark::Entered { version: value },
+                Mark::Told { conn: value, second: value & 16 != 0 },
+                Mark::Ticked,
+                Mark::Roused,
+                Mark::Acted { before: value, after: !value },
+                Mark::LineUp { version: value },
                 Mark::Shed { requests: value },
-            ][(value & 3) as usize];
+            ][(value & 7) as usize];
             OwnedEvent::Plain(RecordedEvent::Marked(mark))
         }),
+        (any::<u64>(), prop::collection::vec(any::<u8>(), 0..30))
+            .prop_map(|(version, taken)| OwnedEvent::Published(version, taken)),
         (conn(), bytes()).prop_map(|(conn, bytes)| OwnedEvent::Read(conn, bytes)),
         (conn(), bytes(), any::<bool>())
             .prop_map(|(conn, bytes, outside)| OwnedEvent::Written(conn, bytes, outside)),
@@ -83,7 +93,7 @@ fn written(events: &[Stamped]) -> Vec<u8> {
     let mut writer = RecordingWriter::begin(STARTED_NS, "{\"a\":1}", &mut out);
     for conn in 0..3u16 {
         let ends = ends(9 + conn);
-        let opened = RecordedEvent::Opened { conn: conn.into(), ends, quiet: false };
+        let opened = RecordedEvent::Opened { conn: conn.into(), ends };
         writer.put(&TimedEvent { at_ns: 0, worker: 0, event: opened }, &mut out);
     }
     for (at_ns, worker, event) in events {
@@ -114,6 +124,9 @@ fn read(file: &[u8]) -> (Vec<Stamped>, Option<(u64, Fault)>) {
             RecordedEvent::Written { conn, bytes, more, outside } => {
                 (more, OwnedEvent::Written(conn, bytes.to_vec(), outside))
             }
+            RecordedEvent::Published { version, taken, .. } => {
+                (false, OwnedEvent::Published(version, taken.to_vec()))
+            }
             other => (false, OwnedEvent::Plain(plain(other))),
         };
         match (all.last_mut(), event) {
@@ -133,12 +146,14 @@ fn read(file: &[u8]) -> (Vec<Stamped>, Option<(u64, Fault)>) {
 
 fn plain(event: RecordedEvent<'_>) -> RecordedEvent<'static> {
     match event {
-        RecordedEvent::Opened { conn, ends, quiet } => RecordedEvent::Opened { conn, ends, quiet },
+        RecordedEvent::Opened { conn, ends } => RecordedEvent::Opened { conn, ends },
         RecordedEvent::Known { conn, ends, dpid } => RecordedEvent::Known { conn, ends, dpid },
         RecordedEvent::Closed { conn } => RecordedEvent::Closed { conn },
         RecordedEvent::Gap { events, bytes } => RecordedEvent::Gap { events, bytes },
         RecordedEvent::Marked(mark) => RecordedEvent::Marked(mark),
-        RecordedEvent::Read { .. } | RecordedEvent::Written { .. } => unreachable!("owned before"),
+        RecordedEvent::Read { .. }
+        | RecordedEvent::Written { .. }
+        | RecordedEvent::Published { .. } => unreachable!("owned before"),
     }
 }
 

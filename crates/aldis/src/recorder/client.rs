@@ -161,7 +161,9 @@ impl RecordingClient {
             RecordedEvent::Opened { conn, .. }
             | RecordedEvent::Written { conn, .. }
             | RecordedEvent::Closed { conn } => (conn, None),
-            RecordedEvent::Gap { .. } | RecordedEvent::Marked(_) => return true,
+            RecordedEvent::Gap { .. }
+            | RecordedEvent::Published { .. }
+            | RecordedEvent::Marked(_) => return true,
         };
         // Of a connection that ended nothing more comes.
         let known = match event.event {
@@ -216,7 +218,7 @@ mod tests {
     fn opened(conn: u64) -> RecordedEvent<'static> {
         let at = std::net::SocketAddr::from(([127, 0, 0, 1], 6653));
         let ends = aldis_recording::Endpoints { peer: at, local: at };
-        RecordedEvent::Opened { conn, ends, quiet: false }
+        RecordedEvent::Opened { conn, ends }
     }
 
     fn at(at_ns: u64, event: RecordedEvent<'_>) -> TimedEvent<'_> {

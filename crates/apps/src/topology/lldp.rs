@@ -10,19 +10,23 @@
 //! bytes, for a switch of 1.0 may cut PACKET_INs at 128. The organisation is that of OpenFlow,
 //! which other controllers write too; the subtype is our own.
 
+use std::sync::Arc;
+
 use aldis_control::SwitchPort;
 use aldis_packet::{Ethernet, Lldp, ethernet, ethertype, lldp, lldp::tlv};
 use aldis_wire::MacAddr;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
+use super::recorded_tags::RecordedTags;
+
 /// The ethertype of probes that bridges are to pass on: LLDP's form with an ethertype that none
 /// keeps to itself. Other controllers use it too (BDDP).
 pub const FAR_ETHERTYPE: u16 = 0x8942;
 
 /// OpenFlow's organisation (IEEE OUI 00-26-E1).
-const ORGANISATION: [u8; 3] = [0x00, 0x26, 0xe1];
-const SUBTYPE: u8 = 0xa1;
+pub(super) const ORGANISATION: [u8; 3] = [0x00, 0x26, 0xe1];
+pub(super) const SUBTYPE: u8 = 0xa1;
 const VERSION: u8 = 1;
 
 /// The kind of a name that the system gave itself (IEEE 802.1AB, tables 8-2 and 8-3).
@@ -31,8 +35,8 @@ const OWN_NAME: u8 = 7;
 /// For how long others may remember it, in seconds.
 const TTL_S: u16 = 120;
 
-const BODY_LEN: usize = 38;
-const TAG_LEN: usize = 16;
+pub(super) const BODY_LEN: usize = 38;
+pub(super) const TAG_LEN: usize = 16;
 const END: [u8; 2] = [0, 0];
 
 /// The key that tags are made with: random, and secret: a host that has it can make links.
@@ -40,6 +44,8 @@ const END: [u8; 2] = [0, 0];
 pub struct TagKey {
     tags: Hmac<Sha256>,
     nonces: Hmac<Sha256>,
+    /// Those of another controller, which go before what the key makes.
+    recorded: Option<Arc<RecordedTags>>,
 }
 
 impl core::fmt::Debug for TagKey {
@@ -59,21 +65,34 @@ impl TagKey {
     pub fn kept(key: [u8; 32], random: [u8; 32]) -> TagKey {
         let [tags, nonces] = [key, random]
             .map(|bytes| Hmac::new_from_slice(&bytes).expect("an HMAC takes keys of any length"));
-        TagKey { tags, nonces }
+        TagKey { tags, nonces, recorded: None }
+    }
+
+    /// Makes the nonces and tags that a recording has, and believes those alone; what it does not
+    /// have is made with 32 bytes of no matter what.
+    pub fn of_recording(recorded: Arc<RecordedTags>, other: [u8; 32]) -> TagKey {
+        TagKey { recorded: Some(recorded), ..TagKey::new(other) }
     }
 
     fn tag(&self, bytes: &[u8]) -> [u8; TAG_LEN] {
-        first_half(self.tags.clone().chain_update(bytes))
+        let recorded = self.recorded.as_ref().and_then(|recorded| recorded.tag(bytes));
+        recorded.unwrap_or_else(|| first_half(self.tags.clone().chain_update(bytes)))
     }
 
     fn is_tag_of(&self, bytes: &[u8], tag: &[u8]) -> bool {
-        self.tags.clone().chain_update(bytes).verify_truncated_left(tag).is_ok()
+        match &self.recorded {
+            Some(recorded) => recorded.tag(bytes).is_some_and(|recorded| recorded == tag),
+            None => self.tags.clone().chain_update(bytes).verify_truncated_left(tag).is_ok(),
+        }
     }
 
     /// Bytes that cannot be guessed, different for each sequence number: no frame begins like what
     /// is tagged here.
     pub(super) fn nonce(&self, sequence: u64) -> Nonce {
-        first_half(self.nonces.clone().chain_update(b"nonce").chain_update(sequence.to_be_bytes()))
+        let own =
+            || self.nonces.clone().chain_update(b"nonce").chain_update(sequence.to_be_bytes());
+        let recorded = self.recorded.as_ref().and_then(|recorded| recorded.nonce(sequence));
+        recorded.unwrap_or_else(|| first_half(own()))
     }
 }
 
@@ -228,10 +247,31 @@ mod tests {
     fn the_tag_is_that_of_rfc_4231() {
         // Test case 2 of RFC 4231 §4.3, cut to its first half.
         let jefe: Hmac<Sha256> = Hmac::new_from_slice(b"Jefe").unwrap();
-        let key = TagKey { tags: jefe.clone(), nonces: jefe };
+        let key = TagKey { tags: jefe.clone(), nonces: jefe, recorded: None };
         let tag = key.tag(b"what do ya want for nothing?");
         assert_eq!(tag[..8], [0x5b, 0xdc, 0xc1, 0x46, 0xbf, 0x60, 0x75, 0x4e]);
         assert_ne!(key.nonce(1), key.nonce(2));
+    }
+
+    #[test]
+    fn of_a_recording_probes_come_out_as_they_were_and_others_are_not_believed() {
+        let sent = probe(3, 4, Reach::Direct, 8);
+        let frame = written(&sent);
+        let mut recorded = RecordedTags::default();
+        recorded.add(&frame);
+        recorded.add(b"no probe");
+        assert_eq!(recorded.len(), 1);
+        let replayed = TagKey::of_recording(Arc::new(recorded), [1; 32]);
+        assert_eq!(replayed.nonce(8), sent.nonce);
+        let mut again = Vec::new();
+        sent.write(&replayed, MacAddr::from_u64(0x0200_0000_0001), &mut again);
+        assert_eq!(again, frame);
+        assert_eq!(LldpProbe::read(&replayed, &frame), LldpFrame::Ours(sent));
+        let other = probe(3, 4, Reach::Direct, 9);
+        assert_eq!(LldpProbe::read(&replayed, &written(&other)), LldpFrame::Untrue(Some(other)));
+        let mut altered = frame;
+        altered[7] ^= 1;
+        assert_eq!(LldpProbe::read(&replayed, &altered), LldpFrame::Untrue(Some(sent)));
     }
 
     proptest! {

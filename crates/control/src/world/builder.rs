@@ -9,6 +9,7 @@ use core::time::Duration;
 
 use super::queue::{self, PublishCtx, Queue};
 use super::{Part, PartId, Published, Publisher, World};
+use crate::limits::REPORTS_PER_ROUND;
 use crate::pipeline::{Failures, Guard};
 use crate::time::Time;
 
@@ -26,13 +27,15 @@ pub(crate) trait AnyPublisher: Send {
     fn begin(&mut self) -> Arc<dyn Any + Send + Sync>;
     /// Whether something was reported that it has not taken.
     fn has_reports(&self) -> bool;
-    /// The next version of the part, made for `world`, which comes after `before`.
+    /// The next version of the part, made for `world`, which comes after `before`; and how many
+    /// reports were taken, which are at most `most`.
     fn revise(
         &mut self,
         now: Time,
         world: &World,
         before: &World,
-    ) -> Option<Arc<dyn Any + Send + Sync>>;
+        most: usize,
+    ) -> (Option<Arc<dyn Any + Send + Sync>>, usize);
     fn next(&self) -> Time;
 }
 
@@ -77,13 +80,16 @@ impl<P: Publisher> AnyPublisher for Erased<P> {
         now: Time,
         world: &World,
         before: &World,
-    ) -> Option<Arc<dyn Any + Send + Sync>> {
-        let current = self.current.as_ref()?;
-        let news =
-            PublishCtx { queue: &self.queue, current, world, before, reads: P::READS, taken: 0 };
-        let part = Arc::new(self.publisher.revise(now, news)?);
+        most: usize,
+    ) -> (Option<Arc<dyn Any + Send + Sync>>, usize) {
+        let Some(current) = &self.current else { return (None, 0) };
+        let (queue, reads, mut taken) = (&*self.queue, P::READS, 0);
+        let news = PublishCtx { queue, current, world, before, reads, most, taken: &mut taken };
+        let Some(part) = self.publisher.revise(now, news).map(Arc::new) else {
+            return (None, taken);
+        };
         self.current = Some(Arc::clone(&part));
-        Some(part)
+        (Some(part), taken)
     }
 
     fn next(&self) -> Time {
@@ -100,6 +106,8 @@ pub struct WorldBuilder {
     world: Arc<World>,
     /// When the next version may come.
     not_before: Time,
+    /// How many reports of each part the last step took.
+    taken: Vec<u32>,
 }
 
 impl Default for World {
@@ -124,7 +132,7 @@ impl WorldBuilder {
         };
         let parts = makers.iter_mut().map(begin).collect();
         let world = Arc::new(World { version, parts });
-        WorldBuilder { makers, guard: None, world, not_before: Time::START }
+        WorldBuilder { makers, guard: None, world, not_before: Time::START, taken: Vec::new() }
     }
 
     /// Publishers are called by this: one that panics fails together with its application.
@@ -145,22 +153,50 @@ impl WorldBuilder {
     /// The next version, if anything changed and [`PUBLISH_EVERY`] has passed since the last one.
     pub fn step(&mut self, now: Time) -> Option<Arc<World>> {
         if now < self.not_before {
+            self.taken.clear();
             return None;
         }
+        self.revise_all(now, &[])
+    }
+
+    /// How many reports of each part the last step took, [`WorldBuilder::NOT_CALLED`] where its
+    /// publisher was not called; nothing where the step did nothing.
+    pub fn taken(&self) -> &[u32] {
+        &self.taken
+    }
+
+    /// Stands for a publisher that was not called.
+    pub const NOT_CALLED: u32 = u32::MAX;
+
+    /// The step of another controller, which took so many reports of each part: made again.
+    pub fn step_again(&mut self, now: Time, taken: &[u32]) -> Option<Arc<World>> {
+        if taken.len() == self.makers.len() { self.revise_all(now, taken) } else { self.step(now) }
+    }
+
+    /// Calls the publishers that have something to do, or those that took reports where it is
+    /// `said`.
+    fn revise_all(&mut self, now: Time, said: &[u32]) -> Option<Arc<World>> {
+        self.taken.clear();
         let parts = self.world.parts.clone();
         let mut next = World { version: self.world.version + 1, parts };
         let mut changed = false;
         for place in 0..self.makers.len() {
             let maker = &mut self.makers[place];
             let made_of = maker.reads().iter().any(|&id| next.differs(&self.world, id));
-            let is_due = made_of || maker.has_reports() || maker.next() <= now;
-            if is_due
-                && self.runs(place)
-                && let Some(part) = self.revise(now, place, &next)
-            {
-                (next.parts[place].value, next.parts[place].since) = (part, next.version);
-                changed = true;
+            let (is_due, most) = match said.get(place) {
+                Some(count) => (*count != Self::NOT_CALLED, *count as usize),
+                None => (made_of || maker.has_reports() || maker.next() <= now, REPORTS_PER_ROUND),
+            };
+            let mut taken = Self::NOT_CALLED;
+            if is_due && self.runs(place) {
+                let (part, count) = self.revise(now, place, &next, most);
+                taken = count as u32;
+                if let Some(part) = part {
+                    (next.parts[place].value, next.parts[place].since) = (part, next.version);
+                    changed = true;
+                }
             }
+            self.taken.push(taken);
         }
         if !changed {
             return None;
@@ -181,12 +217,13 @@ impl WorldBuilder {
         now: Time,
         place: usize,
         next: &World,
-    ) -> Option<Arc<dyn Any + Send + Sync>> {
-        let (maker, mut part) = (&mut self.makers[place], None);
+        most: usize,
+    ) -> (Option<Arc<dyn Any + Send + Sync>>, usize) {
+        let (maker, mut part) = (&mut self.makers[place], (None, 0));
         let Some((guard, failures)) = &self.guard else {
-            return maker.revise(now, next, &self.world);
+            return maker.revise(now, next, &self.world, most);
         };
-        if let Err(reason) = guard(&mut || part = maker.revise(now, next, &self.world)) {
+        if let Err(reason) = guard(&mut || part = maker.revise(now, next, &self.world, most)) {
             failures.fail_publisher(place, reason);
         }
         part

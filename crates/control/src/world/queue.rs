@@ -8,7 +8,6 @@ use core::sync::atomic::{AtomicU64, Ordering};
 
 use super::{Part, PartId, View, World};
 use crate::growing_queue::GrowingQueue;
-use crate::limits::REPORTS_PER_ROUND;
 
 /// Reports on their way to the publisher of one part.
 pub(super) struct Queue<P: Part>(GrowingQueue<P::Report>);
@@ -75,7 +74,9 @@ pub struct PublishCtx<'n, P: Part> {
     pub(super) world: &'n World,
     pub(super) before: &'n World,
     pub(super) reads: &'static [PartId],
-    pub(super) taken: usize,
+    /// So many reports may be taken.
+    pub(super) most: usize,
+    pub(super) taken: &'n mut usize,
 }
 
 impl<P: Part> fmt::Debug for PublishCtx<'_, P> {
@@ -88,11 +89,12 @@ impl<'n, P: Part> PublishCtx<'n, P> {
     /// The next report. After some thousands there is none until the next round, so that a flood of
     /// them does not keep the others waiting.
     pub fn report(&mut self) -> Option<P::Report> {
-        if self.taken == REPORTS_PER_ROUND {
+        if *self.taken == self.most {
             return None;
         }
-        self.taken += 1;
-        self.queue.0.pop()
+        let report = self.queue.0.pop()?;
+        *self.taken += 1;
+        Some(report)
     }
 
     /// The part as it was published last.

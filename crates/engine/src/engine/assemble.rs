@@ -180,6 +180,11 @@ impl<N: Net> WorkerBuilder<N> {
         &self.parts.stats
     }
 
+    /// What the worker would be made of.
+    pub(crate) fn into_parts(self) -> WorkerParts<N> {
+        self.parts
+    }
+
     /// Makes the worker.
     pub(crate) fn build<O: Spawn<N>>(self, spawn: O) -> O::Outcome {
         let WorkerBuilder { parts, state } = self;

@@ -113,12 +113,14 @@ impl WorldCell {
         }
     }
 
-    /// The worker begins a batch: makes `world` the newest.
+    /// The worker begins a batch: makes `world` the newest. Returns whether it was another.
     #[inline]
-    pub(crate) fn enter(&self, worker: usize, world: &mut Arc<World>) {
-        if self.readers.enter(worker) != world.version() {
+    pub(crate) fn enter(&self, worker: usize, world: &mut Arc<World>) -> bool {
+        let is_other = self.readers.enter(worker) != world.version();
+        if is_other {
             *world = self.world.load_full();
         }
+        is_other
     }
 
     /// The worker ended its batch, and all of it is on its way.

@@ -16,16 +16,21 @@ pub(super) mod kind {
     pub(in crate::tap) const CLOSED: u8 = 4;
     pub(in crate::tap) const GAP: u8 = 5;
     pub(in crate::tap) const BATCH: u8 = 6;
-    pub(in crate::tap) const POLLED: u8 = 7;
+    pub(in crate::tap) const TOLD: u8 = 7;
     pub(in crate::tap) const PUBLISHED: u8 = 8;
     pub(in crate::tap) const SHED: u8 = 9;
+    pub(in crate::tap) const ENTERED: u8 = 10;
+    pub(in crate::tap) const TICKED: u8 = 11;
+    pub(in crate::tap) const ROUSED: u8 = 12;
+    pub(in crate::tap) const ACTED: u8 = 13;
+    pub(in crate::tap) const LINE_UP: u8 = 14;
 
     /// The next record belongs to this one.
     pub(in crate::tap) const MORE: u8 = 1;
     /// A command from outside.
     pub(in crate::tap) const OUTSIDE: u8 = 2;
-    /// The poll found nothing else.
-    pub(in crate::tap) const QUIET: u8 = 4;
+    /// Told that a second passed.
+    pub(in crate::tap) const SECOND: u8 = 4;
 }
 
 /// What a lane filled.
@@ -80,9 +85,7 @@ impl Chunk {
         let (at_ns, conn, value) = (number(8), number(16), number(24));
         let has = |flag| head[1] & flag != 0;
         let event = match head[0] {
-            kind::OPENED => {
-                RecordedEvent::Opened { conn, ends: ends_of(bytes)?, quiet: has(kind::QUIET) }
-            }
+            kind::OPENED => RecordedEvent::Opened { conn, ends: ends_of(bytes)? },
             kind::READ => RecordedEvent::Read { conn, bytes, more: has(kind::MORE) },
             kind::WRITTEN => {
                 let (more, outside) = (has(kind::MORE), has(kind::OUTSIDE));
@@ -90,10 +93,10 @@ impl Chunk {
             }
             kind::CLOSED => RecordedEvent::Closed { conn },
             kind::GAP => RecordedEvent::Gap { events: conn, bytes: value },
-            kind::BATCH => RecordedEvent::Marked(Mark::Batch),
-            kind::POLLED => RecordedEvent::Marked(Mark::Polled { quiet: has(kind::QUIET) }),
-            kind::PUBLISHED => RecordedEvent::Marked(Mark::Published { began_ns: value }),
-            _ => RecordedEvent::Marked(Mark::Shed { requests: value }),
+            kind::PUBLISHED => {
+                RecordedEvent::Published { began_ns: value, version: conn, taken: bytes }
+            }
+            kind => RecordedEvent::Marked(mark(kind, conn, value, has(kind::SECOND))),
         };
         Some((TimedEvent { at_ns, worker: self.worker, event }, at + HEAD + len))
     }
@@ -106,5 +109,19 @@ impl Chunk {
             at = next;
             Some(event)
         })
+    }
+}
+
+/// What a worker did, by the kind of its record.
+fn mark(of: u8, conn: u64, value: u64, second: bool) -> Mark {
+    match of {
+        kind::BATCH => Mark::Batch { ran_ns: value },
+        kind::TOLD => Mark::Told { conn, second },
+        kind::ENTERED => Mark::Entered { version: value },
+        kind::TICKED => Mark::Ticked,
+        kind::ROUSED => Mark::Roused,
+        kind::ACTED => Mark::Acted { before: conn, after: value },
+        kind::LINE_UP => Mark::LineUp { version: value },
+        _ => Mark::Shed { requests: value },
     }
 }

@@ -23,7 +23,9 @@ fn drained(tap: &Tap) -> (Vec<u8>, u64, u64) {
                     lost += events;
                     lost_bytes += bytes;
                 }
-                other => assert_eq!(other, RecordedEvent::Marked(Mark::Batch)),
+                other => {
+                    assert_eq!(other, RecordedEvent::Marked(Mark::Batch { ran_ns: 7 }));
+                }
             }
         }
         tap.give_back(chunk);
@@ -41,7 +43,7 @@ fn what_is_copied_comes_out_whole_and_in_order() {
         let len = (number as usize * 7919) % (TAP_CHUNK + 3000);
         let bytes: Vec<u8> = (0..len).map(|at| (at as u32 ^ number) as u8).collect();
         writer.read(Time(number.into()), ConnId(7), &bytes);
-        writer.ran(Time(number.into()));
+        writer.ran(Time(number.into()), Time(7));
         all.extend(bytes);
         if number % 20 == 19 {
             writer.flush(Time::NEVER);
@@ -67,7 +69,7 @@ fn what_finds_no_chunk_is_counted_in_front_of_what_comes_next() {
     let (some, lost, _) = drained(&tap);
     assert_eq!(lost, 0, "nothing came behind what was lost");
     assert!(some.len() > TAP_CHUNKS * TAP_CHUNK * 9 / 10 && (some.len() as u64) < given);
-    writer.ran(Time::START);
+    writer.ran(Time::START, Time(7));
     writer.flush(Time::NEVER);
     let (_, lost, bytes) = drained(&tap);
     assert_eq!(some.len() as u64 + bytes, given);

@@ -22,12 +22,10 @@ pub(crate) struct TapWriter {
     flush_at: Time,
     /// What was lost since the last record, in records and bytes.
     lost: [u64; 2],
-    /// Whether the poll in hand is marked already.
-    marked: bool,
-    /// Whether the poll in hand found no socket ready.
-    quiet: bool,
     /// Whether the visit in hand received signals.
     signalled: bool,
+    /// Scratch of the publisher.
+    taken: Vec<u8>,
 }
 
 /// The head of a record.
@@ -48,9 +46,8 @@ impl TapWriter {
             chunk: Vec::new(),
             flush_at: Time::NEVER,
             lost: [0; 2],
-            marked: false,
-            quiet: false,
             signalled: false,
+            taken: Vec::new(),
         }
     }
 
@@ -63,8 +60,7 @@ impl TapWriter {
     /// A connection was adopted.
     #[cold]
     pub(crate) fn opened(&mut self, at: Time, conn: ConnId, ends: &Endpoints) {
-        let flags = if self.quiet { kind::QUIET } else { 0 };
-        self.put(head(kind::OPENED, at, conn).with(flags), &end_bytes(ends));
+        self.put(head(kind::OPENED, at, conn), &end_bytes(ends));
     }
 
     /// A visit of a connection took these messages, which may be none.
@@ -92,9 +88,47 @@ impl TapWriter {
         self.put(head(kind::CLOSED, at, conn), &[]);
     }
 
-    /// The applications ran over the batch.
-    pub(crate) fn ran(&mut self, at: Time) {
-        self.put(head(kind::BATCH, at, ConnId(0)), &[]);
+    /// The applications ran over the batch, and began to at `began`.
+    pub(crate) fn ran(&mut self, at: Time, began: Time) {
+        self.put(head(kind::BATCH, at, ConnId(0)).valued(began.0), &[]);
+    }
+
+    /// The worker entered as a reader of another World than before.
+    #[cold]
+    pub(crate) fn entered(&mut self, at: Time, version: u64) {
+        if self.is_on() {
+            self.put(head(kind::ENTERED, at, ConnId(0)).valued(version), &[]);
+        }
+    }
+
+    /// The applications are told of a second, or of a reply that another worker read.
+    pub(crate) fn told(&mut self, at: Time, conn: ConnId, second: bool) {
+        let flags = if second { kind::SECOND } else { 0 };
+        self.put(head(kind::TOLD, at, conn).with(flags), &[]);
+    }
+
+    /// Timers of the applications fire.
+    pub(crate) fn ticked(&mut self, at: Time) {
+        self.put(head(kind::TICKED, at, ConnId(0)), &[]);
+    }
+
+    /// The applications are roused.
+    #[cold]
+    pub(crate) fn roused(&mut self, at: Time) {
+        self.put(head(kind::ROUSED, at, ConnId(0)), &[]);
+    }
+
+    /// The applications act on a change of the World, between these versions.
+    pub(crate) fn acted(&mut self, at: Time, before: u64, after: u64) {
+        self.put(head(kind::ACTED, at, ConnId(before)).valued(after), &[]);
+    }
+
+    /// The worker took another line-up.
+    #[cold]
+    pub(crate) fn lined_up(&mut self, at: Time, version: u64) {
+        if self.is_on() {
+            self.put(head(kind::LINE_UP, at, ConnId(0)).valued(version), &[]);
+        }
     }
 
     /// Requests of the visit before were shed.
@@ -103,25 +137,14 @@ impl TapWriter {
         self.put(head(kind::SHED, at, ConnId(0)).valued(requests as u64), &[]);
     }
 
-    /// The publisher made a step that `began` then.
-    pub(crate) fn published(&mut self, at: Time, began: Time) {
-        self.put(head(kind::PUBLISHED, at, ConnId(0)).valued(began.0), &[]);
-    }
-
-    /// A poll begins, which may mark once what it does.
-    #[inline]
-    pub(crate) fn begin_poll(&mut self, quiet: bool) {
-        (self.marked, self.quiet) = (false, quiet);
-    }
-
-    /// The poll in hand tells applications something.
-    #[inline]
-    pub(crate) fn polled(&mut self, at: Time) {
-        if self.is_on() && !self.marked {
-            self.marked = true;
-            let flags = if self.quiet { kind::QUIET } else { 0 };
-            self.put(head(kind::POLLED, at, ConnId(0)).with(flags), &[]);
-        }
+    /// The publisher made a step that `began` then, and took so many reports of each part. Behind
+    /// it the World has this version.
+    pub(crate) fn published(&mut self, at: Time, began: Time, version: u64, taken: &[u32]) {
+        self.taken.clear();
+        self.taken.extend(taken.iter().flat_map(|count| count.to_le_bytes()));
+        let taken = std::mem::take(&mut self.taken);
+        self.put(head(kind::PUBLISHED, at, ConnId(version)).valued(began.0), &taken);
+        self.taken = taken;
     }
 
     /// The visit in hand receives signals.

@@ -98,7 +98,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         let first_read = self.batch.began;
         self.times = (requests > 0).then_some(BatchTimes { first_read, handling_ns, until: ran });
         if self.tap.is_on() {
-            self.tap.ran(self.now);
+            self.tap.ran(self.now, began);
         }
         self.send();
         self.finish_visits();
@@ -123,9 +123,11 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// Runs the batch and writes its replies at once: something has to happen between two batches.
     pub(super) fn finish_batch(&mut self) {
         if self.batch.holds_something() {
+            let began = self.tap.is_on().then(|| self.net.now());
             if !self.hand_on() {
                 self.run_batch();
             }
+            began.into_iter().for_each(|began| self.tap.ran(self.now, began));
             self.send();
             self.finish_visits();
         }
@@ -133,7 +135,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
 
     /// The batch is answered: its visits are in flight no more, and its switch locks are released.
     #[inline]
-    fn finish_visits(&mut self) {
+    pub(super) fn finish_visits(&mut self) {
         let Worker { batch, read, shared, undelivered, now, .. } = self;
         for conn in batch.visits.drain(..) {
             if conn.in_flight.finish() && conn.claim.announce(Events::SIGNALLED) {

@@ -52,7 +52,10 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
 
     /// Sends a command to its switch, which need not be at home here. Returns when this worker has
     /// to look whether the reply is too late, and whether the connection has to be queued.
-    fn send_command(&mut self, command: QueuedCommand<N::Socket>) -> (Option<Time>, bool) {
+    pub(super) fn send_command(
+        &mut self,
+        command: QueuedCommand<N::Socket>,
+    ) -> (Option<Time>, bool) {
         let QueuedCommand { conn, mut bytes, slots, by, sender } = command;
         if by <= self.now {
             sender.send(Err(Failure::TooLate));
@@ -70,7 +73,6 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             self.stats.writes.add(1);
             self.stats.bytes_out.add(bytes.len() as u64);
             if self.tap.is_on() {
-                self.tap.polled(self.now);
                 self.tap.commanded(self.now, conn.id, &bytes);
             }
             let Worker { net, kept, now, .. } = self;

@@ -41,7 +41,6 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         }
         self.poll_at = self.now + POLL_EVERY;
         let (now, is_quiet) = (self.now, self.readiness.is_empty());
-        self.tap.begin_poll(is_quiet);
         for readiness in self.readiness.drain(..) {
             let Some(conn) = self.conns.get(readiness.token) else { continue };
             if conn.claim.announce(readiness.events) {
@@ -136,13 +135,11 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         }
         self.expire_commands();
         if self.pipeline.next_tick() <= now {
-            self.tap.polled(now);
             self.finish_batch();
             self.tick();
             self.send();
         }
         if self.shared.inboxes[self.index].take_roused() {
-            self.tap.polled(now);
             self.finish_batch();
             self.roused();
             self.send();
@@ -152,7 +149,6 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// Runs the event of this second at so many of the switches. Later polls do so at the others,
     /// so that no request waits for all of them.
     pub(super) fn tell_second(&mut self, count: usize) {
-        self.tap.polled(self.now);
         self.finish_batch();
         let now = self.now;
         let (from, to) = (self.second_from, self.second_from + count);
@@ -183,7 +179,6 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         if conn.is_gone() {
             return;
         }
-        self.tap.polled(self.now);
         self.finish_batch();
         match self.tell(conn, &event) {
             Some(false) => {}
@@ -196,7 +191,6 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
 
     /// The applications act on a new World, after the last reader of the one before has exited.
     fn act_on(&mut self, before: &World, after: &World) {
-        self.tap.polled(self.now);
         self.finish_batch();
         self.published(before, after);
         self.send();

@@ -48,7 +48,9 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     #[inline]
     pub(super) fn enter_world(&mut self) {
         if self.has_world && !self.reads_world {
-            self.shared.world.enter(self.index, &mut self.world);
+            if self.shared.world.enter(self.index, &mut self.world) {
+                self.tap.entered(self.now, self.world.version());
+            }
             self.reads_world = true;
         }
     }
@@ -154,18 +156,27 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// Fires the applications' timers whose time has come. Between two batches.
     pub(super) fn tick(&mut self) {
         self.enter_world();
+        if self.tap.is_on() {
+            self.tap.ticked(self.now);
+        }
         self.pipeline.tick(self.now, &self.world, self.output.commands());
     }
 
     /// Another thread roused the applications. Between two batches.
     pub(super) fn roused(&mut self) {
         self.enter_world();
+        if self.tap.is_on() {
+            self.tap.roused(self.now);
+        }
         self.pipeline.roused(self.now, &self.world, self.output.commands());
     }
 
     /// The World changed: the applications act on it. Between two batches.
     pub(super) fn published(&mut self, before: &World, after: &World) {
         self.enter_world();
+        if self.tap.is_on() {
+            self.tap.acted(self.now, before.version(), after.version());
+        }
         self.pipeline.published(self.now, before, after, self.output.commands());
     }
 }

@@ -23,7 +23,13 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// event has to be told again.
     #[must_use]
     pub(super) fn tell(&mut self, conn: &Arc<Conn<N::Socket>>, event: &Event) -> Option<bool> {
-        self.tell_by(conn, |worker| worker.event(conn, event))
+        self.tell_by(conn, |worker| {
+            if worker.tap.is_on() {
+                worker.enter_world();
+                worker.tap.told(worker.now, conn.id, matches!(event, Event::Second));
+            }
+            worker.event(conn, event);
+        })
     }
 
     /// The same for what `tell` has the applications run over.
@@ -63,6 +69,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         }
         conn.set_gone();
         if self.tap.is_on() {
+            self.enter_world();
             self.tap.closed(self.now, conn.id);
         }
         conn.open_commands.close(&why);

@@ -1,0 +1,262 @@
+//! The order of a replay: whole events, each behind those that it depends on.
+//!
+//! A recording has them by the time at which their worker looked for work. A batch ran later than
+//! that, and perhaps behind one that another worker began later. So a replay takes a batch at the
+//! time at which it ran. And a worker that entered a version of the World waits until the publisher
+//! has made it. Within a lane, that is a worker or the publisher, the order stays as it is.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::io::Read;
+
+use crate::event::{ConnKey, Endpoints, Mark, RecordedEvent};
+use crate::limits::{LOOK_AHEAD, LOOK_AHEAD_BYTES, LOOK_AHEAD_EVENTS, WHOLE_BYTES_MAX};
+use crate::reader::{BadRecording, Fault, RecordingReader};
+
+/// An event, with its time, its worker and its place in the file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PlayedEvent {
+    /// Nanoseconds since the controller's start.
+    pub at_ns: u64,
+    /// The worker that saw it, from 0; the publisher comes behind the last one.
+    pub worker: u16,
+    /// The first byte of its last block in the file.
+    pub offset: u64,
+    /// What happened.
+    pub event: WholeEvent,
+}
+
+/// What happened: as [`RecordedEvent`], but that its pieces are put together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum WholeEvent {
+    /// See [`RecordedEvent::Opened`].
+    Opened {
+        /// The connection.
+        conn: ConnKey,
+        /// Its ends.
+        ends: Endpoints,
+    },
+    /// See [`RecordedEvent::Known`].
+    Known {
+        /// The connection.
+        conn: ConnKey,
+        /// Its datapath id; 0 where it had not said it.
+        dpid: u64,
+    },
+    /// See [`RecordedEvent::Read`].
+    Read {
+        /// The connection.
+        conn: ConnKey,
+        /// All messages of the visit.
+        bytes: Vec<u8>,
+    },
+    /// See [`RecordedEvent::Written`].
+    Written {
+        /// The connection.
+        conn: ConnKey,
+        /// All messages that were written together.
+        bytes: Vec<u8>,
+        /// Whether they are a command from outside.
+        outside: bool,
+    },
+    /// See [`RecordedEvent::Closed`].
+    Closed {
+        /// The connection.
+        conn: ConnKey,
+    },
+    /// See [`RecordedEvent::Gap`].
+    Gap {
+        /// Visits and writes that are missing.
+        events: u64,
+    },
+    /// See [`RecordedEvent::Published`].
+    Published {
+        /// When the step began.
+        began_ns: u64,
+        /// The version of the World behind it.
+        version: u64,
+        /// For each part of the World how many reports were taken.
+        taken: Vec<u32>,
+    },
+    /// See [`RecordedEvent::Marked`].
+    Marked(Mark),
+}
+
+impl WholeEvent {
+    fn of(event: RecordedEvent<'_>) -> WholeEvent {
+        match event {
+            RecordedEvent::Opened { conn, ends } => WholeEvent::Opened { conn, ends },
+            RecordedEvent::Known { conn, dpid, .. } => WholeEvent::Known { conn, dpid },
+            RecordedEvent::Read { conn, bytes, .. } => {
+                WholeEvent::Read { conn, bytes: bytes.to_vec() }
+            }
+            RecordedEvent::Written { conn, bytes, outside, .. } => {
+                WholeEvent::Written { conn, bytes: bytes.to_vec(), outside }
+            }
+            RecordedEvent::Closed { conn } => WholeEvent::Closed { conn },
+            RecordedEvent::Gap { events, .. } => WholeEvent::Gap { events },
+            RecordedEvent::Published { began_ns, version, taken } => {
+                let count = |four: &[u8]| u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
+                let taken = taken.chunks_exact(4).map(count).collect();
+                WholeEvent::Published { began_ns, version, taken }
+            }
+            RecordedEvent::Marked(mark) => WholeEvent::Marked(mark),
+        }
+    }
+
+    /// The bytes of a visit or a write.
+    fn bytes(&self) -> usize {
+        match self {
+            WholeEvent::Read { bytes, .. } | WholeEvent::Written { bytes, .. } => bytes.len(),
+            _ => 0,
+        }
+    }
+}
+
+/// The events of a recording, in the order of a replay.
+#[derive(Debug)]
+pub struct PlayOrder<R> {
+    events: WholeEvents<R>,
+    lanes: BTreeMap<u16, VecDeque<PlayedEvent>>,
+    /// Events and bytes in the lanes.
+    waiting: [usize; 2],
+    /// The time of the last event that was read.
+    read_ns: u64,
+    /// Why nothing more can be read: said when all before it is handed out.
+    end: Option<Option<BadRecording>>,
+    /// The newest version of the World.
+    published: u64,
+}
+
+impl<R: Read> PlayOrder<R> {
+    /// The events that this reader has.
+    pub fn new(reader: RecordingReader<R>) -> PlayOrder<R> {
+        PlayOrder {
+            events: WholeEvents::new(reader),
+            lanes: BTreeMap::new(),
+            waiting: [0; 2],
+            read_ns: 0,
+            end: None,
+            published: 0,
+        }
+    }
+
+    /// The next event; nothing at the end.
+    ///
+    /// # Errors
+    /// The file was cut or altered, or cannot be read. All events before that were handed out.
+    pub fn next_event(&mut self) -> Result<Option<PlayedEvent>, BadRecording> {
+        self.fill();
+        let Some(worker) = self.next_lane() else {
+            return self.end.take().flatten().map_or(Ok(None), Err);
+        };
+        let event = self.lanes.get_mut(&worker).and_then(VecDeque::pop_front);
+        if let Some(PlayedEvent { event, .. }) = &event {
+            self.waiting = [self.waiting[0] - 1, self.waiting[1] - event.bytes()];
+            if let WholeEvent::Published { version, .. } = event {
+                self.published = self.published.max(*version);
+            }
+        }
+        Ok(event)
+    }
+
+    /// The lane whose next event comes next.
+    fn next_lane(&self) -> Option<u16> {
+        let heads = self.lanes.iter().filter_map(|(worker, lane)| Some((lane.front()?, *worker)));
+        let next = heads.map(|(event, worker)| (self.waits(event), key(event), worker)).min();
+        next.map(|(_, _, worker)| worker)
+    }
+
+    /// Whether it waits for a version of the World.
+    fn waits(&self, event: &PlayedEvent) -> bool {
+        match event.event {
+            WholeEvent::Marked(Mark::Entered { version }) => version > self.published,
+            _ => false,
+        }
+    }
+
+    /// Reads as far as it looks ahead.
+    fn fill(&mut self) {
+        let ahead = LOOK_AHEAD.as_nanos() as u64;
+        while self.end.is_none() {
+            let first = self.lanes.values().filter_map(VecDeque::front).map(key).min();
+            let enough = first.is_some_and(|first| first.saturating_add(ahead) < self.read_ns);
+            let [events, bytes] = self.waiting;
+            if enough || events >= LOOK_AHEAD_EVENTS || bytes >= LOOK_AHEAD_BYTES {
+                return;
+            }
+            match self.events.next_event() {
+                Ok(Some(event)) => {
+                    self.read_ns = self.read_ns.max(event.at_ns);
+                    self.waiting = [events + 1, bytes + event.event.bytes()];
+                    self.lanes.entry(event.worker).or_default().push_back(event);
+                }
+                Ok(None) => self.end = Some(None),
+                Err(bad) => self.end = Some(Some(bad)),
+            }
+        }
+    }
+}
+
+/// The events of a recording as they stand there, each with all of its pieces.
+#[derive(Debug)]
+pub struct WholeEvents<R> {
+    reader: RecordingReader<R>,
+}
+
+impl<R: Read> WholeEvents<R> {
+    /// The events that this reader has.
+    pub fn new(reader: RecordingReader<R>) -> WholeEvents<R> {
+        WholeEvents { reader }
+    }
+
+    /// The next event; nothing at the end.
+    ///
+    /// # Errors
+    /// The file was cut or altered, or cannot be read.
+    pub fn next_event(&mut self) -> Result<Option<PlayedEvent>, BadRecording> {
+        let Some(first) = self.reader.next_event()? else { return Ok(None) };
+        let (at_ns, worker, mut more) = (first.at_ns, first.worker, has_more(&first.event));
+        let mut event = WholeEvent::of(first.event);
+        while more {
+            let offset = self.reader.offset();
+            let bad = |what| BadRecording { offset, fault: Fault::Garbled(what) };
+            let Some(next) = self.reader.next_event()? else { break };
+            more = has_more(&next.event);
+            match (&mut event, next.event) {
+                (
+                    WholeEvent::Read { conn, bytes },
+                    RecordedEvent::Read { conn: to, bytes: piece, .. },
+                )
+                | (
+                    WholeEvent::Written { conn, bytes, .. },
+                    RecordedEvent::Written { conn: to, bytes: piece, .. },
+                ) if *conn == to && next.worker == worker => {
+                    if bytes.len() + piece.len() > WHOLE_BYTES_MAX {
+                        return Err(bad("the length of this visit"));
+                    }
+                    bytes.extend_from_slice(piece);
+                }
+                _ => return Err(bad("what comes behind a piece")),
+            }
+        }
+        Ok(Some(PlayedEvent { at_ns, worker, offset: self.reader.offset(), event }))
+    }
+}
+
+/// Whether the next piece belongs to this event.
+fn has_more(event: &RecordedEvent<'_>) -> bool {
+    match event {
+        RecordedEvent::Read { more, .. } | RecordedEvent::Written { more, .. } => *more,
+        _ => false,
+    }
+}
+
+/// By which time it is ordered.
+fn key(event: &PlayedEvent) -> u64 {
+    match event.event {
+        WholeEvent::Marked(Mark::Batch { ran_ns }) => {
+            ran_ns.clamp(event.at_ns, event.at_ns.saturating_add(LOOK_AHEAD.as_nanos() as u64))
+        }
+        _ => event.at_ns,
+    }
+}
