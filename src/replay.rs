@@ -25,23 +25,23 @@ the recorded order, as fast as they take it. What they are sent is compared with
 for byte. Nothing is listened to, and no switch is touched.
 
 The recording has to begin before the switches connect, or with the controller: run it with
---recording-mib 64, and save with \"aldis record --last\". Of a controller with a configuration, give
-the same file with --config. What came over HTTP and is no message to a switch, as new rules, is not
-in a recording.
+--recording-mib 64, and save with \"aldis record --last\". Where the controller has a configuration,
+give the same file with --config. What came over HTTP and is no message to a switch, as new rules, is
+not in a recording. Of several workers, what two did in the same moment may have been in another
+order; of one (\"aldis run --workers 1\") all comes out the same.
 
 Examples:
-  aldis replay net.pcapng                          is the same sent again?
-  aldis replay net.pcapng --step --until 12.5      batch by batch, up to 12.5 s from its beginning
-  aldis replay net.pcapng --diff --apps hub        what would the hub have sent instead?
-  aldis replay net.pcapng --diff --config new.toml what would this configuration have sent?
+  aldis replay net.pcapng                            is the same sent again?
+  aldis replay net.pcapng --step --until 12.5        batch by batch, up to 12.5 s
+  aldis replay net.pcapng --diff --apps hub          what would the hub have sent instead?
+  aldis replay net.pcapng --diff --config new.toml   what would this configuration have sent?
 
 Exit codes:
-  0                                                all as recorded; with --diff, it was played
-  1                                                something else was sent
-  2                                                it cannot be played: cut, altered, of a newer
-                                                   version, with parts missing, of other applications")]
+  0   all as recorded; with --diff, it was played
+  1   something else was sent
+  2   it cannot be played: cut, altered, of a newer version, with parts missing, of other applications")]
 pub(crate) struct Args {
-    /// The recording, as \"aldis record\" writes it
+    /// The recording, as "aldis record" writes it
     file: PathBuf,
     /// Play the next batch with each Enter, and print what comes of it; q ends it
     #[arg(long)]
@@ -98,10 +98,18 @@ fn play(args: &Args, mode: PlayMode) -> Result<ExitCode, String> {
     }
     eprintln!("aldis: {}", look.introduce(file, &names));
     look.notes().for_each(|note| eprintln!("aldis: {note}"));
-    let begin_ns = look.begin_ns;
+    let (begin_ns, workers) = (look.begin_ns, look.head.workers);
     let replay = plan.start(look.tags).map_err(|why| told(file, &why))?;
     let mut player = Player::new(replay, mode, begin_ns, until);
     let end = player.run(file)?;
+    if let PlayEnd::Other(_) = &end
+        && workers > 1
+    {
+        eprintln!(
+            "aldis: it is of {workers} workers: what two of them did to one table in the same moment \
+             may have been in another order"
+        );
+    }
     Ok(conclude(file, &player, end))
 }
 

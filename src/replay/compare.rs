@@ -119,8 +119,8 @@ impl Comparison {
         first.map(|key| self.streams[key].first_difference(*key))
     }
 
-    /// What is different on both sides of a worker, or of all of them, message by message, with no regard to
-    /// transaction ids. Both are empty then.
+    /// What is different on both sides of a worker, or of all of them: message by message, with no
+    /// regard to transaction ids. Both are empty then.
     pub(super) fn list(&mut self, worker: Option<u16>, mut to: impl FnMut(Difference)) {
         let mut of_worker: Vec<StreamKey> =
             self.uneven.extract_if(|(of, _)| worker.is_none_or(|it| *of == it)).collect();

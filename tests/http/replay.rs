@@ -2,6 +2,7 @@
 
 use std::io::Write;
 use std::process::{Command, Output, Stdio};
+use std::time::Duration;
 
 use aldis_testkit::Folder;
 use aldis_testkit::client::Api;
@@ -37,7 +38,7 @@ fn recorded(file: &str, args: &[&str], version: Version, shape: &str, script: &[
             when(&api, &format!("/api/v1/switches/{dpid}"), asked);
         }
         // What seconds bring: probes, timers, the end of a link.
-        std::thread::sleep(std::time::Duration::from_secs(3));
+        std::thread::sleep(Duration::from_secs(3));
     }
     when(&api, "/api/v1/switches", |switches| switches["total"] == 0);
     let (code, _, words) = said(&["record", "--http", &url, "--out", file, "--last", "60s"]);
@@ -52,7 +53,7 @@ const PINGS: [&str; 4] =
 fn what_was_recorded_comes_out_again_and_other_applications_send_something_else() {
     let folder = Folder::new("replay");
     let file = folder.file("net.pcapng");
-    recorded(&file, &[], Version::V13, "ring,3", &PINGS);
+    recorded(&file, &["--workers", "1"], Version::V13, "ring,3", &PINGS);
     let (code, stdout, stderr) = said(&["replay", &file]);
     assert_eq!(code, 0, "{stdout}{stderr}");
     assert!(stdout.contains("commands came out byte for byte as recorded"), "{stdout}");
@@ -71,7 +72,9 @@ fn what_was_recorded_comes_out_again_and_other_applications_send_something_else(
 fn a_replay_goes_step_by_step_and_up_to_a_time() {
     let folder = Folder::new("replay-step");
     let file = folder.file("net.pcapng");
-    recorded(&file, &["--apps", "learning-switch"], Version::V10, "linear,3", &PINGS);
+    // Of two workers, neither of which has anything to do while the other one does.
+    let args = ["--apps", "learning-switch", "--workers", "2"];
+    recorded(&file, &args, Version::V10, "linear,3", &PINGS);
     let (code, stdout, stderr) = said(&["replay", &file, "--until", "0.8"]);
     assert_eq!(code, 0, "{stdout}{stderr}");
     let count = |text: &str| -> u64 {
@@ -96,7 +99,8 @@ fn a_replay_goes_step_by_step_and_up_to_a_time() {
 fn what_cannot_be_played_is_a_sentence_with_the_file_and_the_place() {
     let folder = Folder::new("replay-bad");
     let file = folder.file("net.pcapng");
-    recorded(&file, &["--apps", "learning-switch"], Version::V13, "linear,3", &PINGS);
+    let args = ["--apps", "learning-switch", "--workers", "1"];
+    recorded(&file, &args, Version::V13, "linear,3", &PINGS);
     let whole = std::fs::read(&file).unwrap();
     let bad = |name: &str, bytes: &[u8]| {
         let file = folder.file(name);
@@ -114,10 +118,14 @@ fn what_cannot_be_played_is_a_sentence_with_the_file_and_the_place() {
     newer[mark + 8] = 9;
     let words = bad("newer.pcapng", &newer);
     assert!(words.contains("a newer Aldis wrote this"), "{words}");
-    let mut altered = whole.clone();
-    let at = whole.len() / 2 / 4 * 4;
-    altered[at..at + 64].fill(0xff);
-    bad("altered.pcapng", &altered);
+    // The length of the block in the middle.
+    let (mut altered, mut at) = (whole.clone(), 0);
+    while at < whole.len() / 2 {
+        at += u32::from_le_bytes(*whole[at + 4..].first_chunk().unwrap()) as usize;
+    }
+    altered[at + 4..at + 8].fill(0xff);
+    let words = bad("altered.pcapng", &altered);
+    assert!(words.contains(&format!("at byte {at}: ")) && words.contains("was altered"), "{words}");
     assert!(bad("none.pcapng", b"no recording").contains("this is no pcapng file"));
     let until = cut.split("--until ").nth(1).unwrap().trim();
     let (code, stdout, stderr) = said(&["replay", &folder.file("cut.pcapng"), "--until", until]);
@@ -141,19 +149,23 @@ fn what_cannot_be_played_is_a_sentence_with_the_file_and_the_place() {
 fn a_recording_that_begins_too_late_or_has_a_gap_is_refused() {
     let folder = Folder::new("replay-late");
     let [late, gap] = ["late.pcapng", "gap.pcapng"].map(|name| folder.file(name));
-    let args = ["--http", "127.0.0.1:0", "--apps", "hub", "--recording-mib", "1"];
+    let apps = ["--apps", "learning-switch"];
+    let args = [&["--http", "127.0.0.1:0", "--recording-mib", "1"], &apps[..]].concat();
     let mut controller = Running::start(&args);
     let api = Api::of(&mut controller);
     let url = format!("http://{}", api.address);
     let _network = Network::start(&controller, Version::V13, "linear,2", &["0s ping h1 h2"]);
     when(&api, "/api/v1/switches", |switches| switches["total"] == 2);
+    // What the recorder did not take yet would be in it.
+    std::thread::sleep(Duration::from_millis(300));
     let (code, _, words) = said(&["record", "--http", &url, "--out", &late, "--for", "1s"]);
     assert_eq!(code, 0, "{words}");
     let words = refused(&["replay", &late]);
     assert!(words.contains("no switch connects in it"), "{words}");
 
     // More than a ring of 1 MiB holds.
-    let (code, _, words) = said(&["bench", &controller.address, "-s", "4", "-l", "2", "-m", "500"]);
+    let load = ["-o", "100", "-s", "4", "-M", "100", "-l", "2", "-m", "500"];
+    let (code, _, words) = said(&[&["bench", &controller.address], &load[..]].concat());
     assert_eq!(code, 0, "{words}");
     let (code, _, words) = said(&["record", "--http", &url, "--out", &gap, "--last", "60s"]);
     assert_eq!(code, 0, "{words}");

@@ -13,10 +13,12 @@
 mod builder;
 mod queue;
 mod shards;
+mod taken;
 
 pub use builder::{PUBLISH_EVERY, WorldBuilder};
 pub use queue::{PublishCtx, Queues};
 pub use shards::Shards;
+pub use taken::TakenReports;
 
 use alloc::boxed::Box;
 use alloc::sync::Arc;

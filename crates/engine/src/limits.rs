@@ -263,8 +263,9 @@ pub const LINE_UP_WITHIN: Duration = Duration::from_secs(10);
 /// Bytes of a chunk of the tap: one long visit, or hundreds of short ones.
 pub const TAP_CHUNK: usize = 64 * 1024;
 
-/// The same for the publisher, which has a mark for each World and nothing else.
-pub const TAP_CHUNK_SMALL: usize = 2 * 1024;
+/// The same for the publisher, which has a mark for each World and nothing else: one that took as
+/// many reports as it may of some parts, with the sender of each.
+pub const TAP_CHUNK_SMALL: usize = 32 * 1024;
 
 /// Chunks of a worker that are free or wait for the recorder: 4 MB, 20 ms of a worker that has
 /// enough to do.

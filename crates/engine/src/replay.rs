@@ -19,7 +19,8 @@ use std::rc::Rc;
 use std::sync::Arc;
 
 use aldis_control::controller_event::{ControllerEvent, EventSink};
-use aldis_control::{AppSet, Event, Time, World, world::WorldBuilder};
+use aldis_control::world::{TakenReports, WorldBuilder};
+use aldis_control::{AppSet, Event, Time, World};
 use aldis_recording::{ConnKey, Endpoints, Mark, PlayedEvent, WholeEvent};
 use aldis_wire::{Chop, DatapathId};
 
@@ -132,7 +133,8 @@ impl Replay {
         })
     }
 
-    /// Plays an event. What was written is none, but for commands from outside: they are sent again.
+    /// Plays an event. What was written is passed over, but for commands from outside, which are
+    /// sent again.
     ///
     /// # Errors
     /// It cannot have happened in a controller.
@@ -143,7 +145,8 @@ impl Replay {
             | WholeEvent::Gap { .. }
             | WholeEvent::Written { outside: false, .. } => return Ok(()),
             WholeEvent::Published { began_ns, version, taken } => {
-                let _ = self.world_builder.step_again(Time(*began_ns), taken);
+                let taken = TakenReports::read(taken);
+                let _ = self.world_builder.step_again(Time(*began_ns), &taken);
                 let world = Arc::clone(self.world_builder.world());
                 if self.worlds.len() == REPLAY_WORLDS {
                     self.worlds.pop_front();
@@ -315,3 +318,6 @@ struct Untold;
 impl EventSink for Untold {
     fn emit(&self, _: ControllerEvent) {}
 }
+
+#[cfg(test)]
+mod tests;

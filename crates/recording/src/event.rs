@@ -83,8 +83,7 @@ pub enum RecordedEvent<'b> {
         began_ns: u64,
         /// The version of the World behind it.
         version: u64,
-        /// For each part of the World how many reports were taken: numbers of four bytes, the
-        /// lowest first; `u32::MAX` where its publisher was not called.
+        /// Which reports it took, in the controller's own form.
         taken: &'b [u8],
     },
     /// What a worker did between visits, for programs that play it back.

@@ -25,7 +25,7 @@ fn read_all(file: &[u8]) {
                     WholeEvent::Read { bytes, .. } | WholeEvent::Written { bytes, .. } => {
                         bytes.len()
                     }
-                    WholeEvent::Published { taken, .. } => 4 * taken.len(),
+                    WholeEvent::Published { taken, .. } => taken.len(),
                     _ => 0,
                 };
                 assert!(event.offset < file.len() as u64);

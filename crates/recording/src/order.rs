@@ -74,8 +74,8 @@ pub enum WholeEvent {
         began_ns: u64,
         /// The version of the World behind it.
         version: u64,
-        /// For each part of the World how many reports were taken.
-        taken: Vec<u32>,
+        /// Which reports it took.
+        taken: Vec<u8>,
     },
     /// See [`RecordedEvent::Marked`].
     Marked(Mark),
@@ -95,9 +95,7 @@ impl WholeEvent {
             RecordedEvent::Closed { conn } => WholeEvent::Closed { conn },
             RecordedEvent::Gap { events, .. } => WholeEvent::Gap { events },
             RecordedEvent::Published { began_ns, version, taken } => {
-                let count = |four: &[u8]| u32::from_le_bytes([four[0], four[1], four[2], four[3]]);
-                let taken = taken.chunks_exact(4).map(count).collect();
-                WholeEvent::Published { began_ns, version, taken }
+                WholeEvent::Published { began_ns, version, taken: taken.to_vec() }
             }
             RecordedEvent::Marked(mark) => WholeEvent::Marked(mark),
         }
@@ -106,7 +104,9 @@ impl WholeEvent {
     /// The bytes of a visit or a write.
     fn bytes(&self) -> usize {
         match self {
-            WholeEvent::Read { bytes, .. } | WholeEvent::Written { bytes, .. } => bytes.len(),
+            WholeEvent::Read { bytes, .. }
+            | WholeEvent::Written { bytes, .. }
+            | WholeEvent::Published { taken: bytes, .. } => bytes.len(),
             _ => 0,
         }
     }
@@ -201,26 +201,32 @@ impl<R: Read> PlayOrder<R> {
 #[derive(Debug)]
 pub struct WholeEvents<R> {
     reader: RecordingReader<R>,
+    /// An event that was read already.
+    next: Option<PlayedEvent>,
 }
 
 impl<R: Read> WholeEvents<R> {
     /// The events that this reader has.
     pub fn new(reader: RecordingReader<R>) -> WholeEvents<R> {
-        WholeEvents { reader }
+        WholeEvents { reader, next: None }
     }
 
-    /// The next event; nothing at the end.
+    /// The next event; nothing at the end, nor for one whose rest would stand behind it. Where the
+    /// rest of one was lost before that, a gap stands for it.
     ///
     /// # Errors
     /// The file was cut or altered, or cannot be read.
     pub fn next_event(&mut self) -> Result<Option<PlayedEvent>, BadRecording> {
+        if let Some(next) = self.next.take() {
+            return Ok(Some(next));
+        }
         let Some(first) = self.reader.next_event()? else { return Ok(None) };
         let (at_ns, worker, mut more) = (first.at_ns, first.worker, has_more(&first.event));
         let mut event = WholeEvent::of(first.event);
         while more {
             let offset = self.reader.offset();
             let bad = |what| BadRecording { offset, fault: Fault::Garbled(what) };
-            let Some(next) = self.reader.next_event()? else { break };
+            let Some(next) = self.reader.next_event()? else { return Ok(None) };
             more = has_more(&next.event);
             match (&mut event, next.event) {
                 (
@@ -236,8 +242,17 @@ impl<R: Read> WholeEvents<R> {
                     }
                     bytes.extend_from_slice(piece);
                 }
-                _ => return Err(bad("what comes behind a piece")),
+                // The recorder did not keep up within the event.
+                (_, next_event) => {
+                    let (at_ns, worker) = (next.at_ns, next.worker);
+                    let (event, offset) = (WholeEvent::of(next_event), self.reader.offset());
+                    self.next = Some(PlayedEvent { at_ns, worker, offset, event });
+                    more = false;
+                }
             }
+        }
+        if self.next.is_some() {
+            event = WholeEvent::Gap { events: 1 };
         }
         Ok(Some(PlayedEvent { at_ns, worker, offset: self.reader.offset(), event }))
     }
@@ -258,5 +273,62 @@ fn key(event: &PlayedEvent) -> u64 {
             ran_ns.clamp(event.at_ns, event.at_ns.saturating_add(LOOK_AHEAD.as_nanos() as u64))
         }
         _ => event.at_ns,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::event::TimedEvent;
+    use crate::writer::RecordingWriter;
+
+    fn played(events: &[(u64, u16, RecordedEvent<'_>)]) -> Vec<(u16, WholeEvent)> {
+        let mut file = vec![];
+        let mut writer = RecordingWriter::begin(0, "{}", &mut file);
+        let at = std::net::SocketAddr::from(([192, 0, 2, 1], 6653));
+        let ends = Endpoints { peer: at, local: at };
+        let opened = RecordedEvent::Opened { conn: 1, ends };
+        writer.put(&TimedEvent { at_ns: 0, worker: 0, event: opened }, &mut file);
+        for (at_ns, worker, event) in events {
+            let (at_ns, worker, event) = (*at_ns, *worker, *event);
+            writer.put(&TimedEvent { at_ns, worker, event }, &mut file);
+        }
+        let mut order = PlayOrder::new(RecordingReader::begin(&*file).unwrap());
+        let next = || order.next_event().unwrap().map(|event| (event.worker, event.event));
+        std::iter::from_fn(next).skip(1).collect()
+    }
+
+    const fn mark(mark: Mark) -> RecordedEvent<'static> {
+        RecordedEvent::Marked(mark)
+    }
+
+    #[test]
+    fn a_batch_comes_when_it_ran_and_its_lane_waits_for_it() {
+        let batch = mark(Mark::Batch { ran_ns: 50 });
+        let events = [(10, 0, batch), (11, 0, mark(Mark::Ticked)), (40, 1, mark(Mark::Roused))];
+        let workers: Vec<u16> = played(&events).into_iter().map(|(worker, _)| worker).collect();
+        assert_eq!(workers, [1, 0, 0]);
+    }
+
+    #[test]
+    fn a_worker_enters_a_world_behind_its_publication() {
+        let entered = mark(Mark::Entered { version: 2 });
+        let published = RecordedEvent::Published { began_ns: 9, version: 2, taken: &[1, 2] };
+        let events = [(10, 0, entered), (12, 1, mark(Mark::Ticked)), (15, 2, published)];
+        let workers: Vec<u16> = played(&events).into_iter().map(|(worker, _)| worker).collect();
+        assert_eq!(workers, [1, 2, 0]);
+        // One that is never published is not waited for.
+        assert_eq!(played(&events[..2]).len(), 2);
+    }
+
+    #[test]
+    fn pieces_are_put_together_and_one_whose_rest_is_lost_is_a_gap() {
+        let read = |bytes, more| RecordedEvent::Read { conn: 1, bytes, more };
+        let whole = played(&[(1, 0, read(&[1; 8], true)), (1, 0, read(&[2; 8], false))]);
+        let bytes = [[1; 8], [2; 8]].concat();
+        assert_eq!(whole, [(0, WholeEvent::Read { conn: 1, bytes })]);
+        let torn = played(&[(1, 0, read(&[1; 8], true)), (2, 0, mark(Mark::Ticked))]);
+        let ticked = WholeEvent::Marked(Mark::Ticked);
+        assert_eq!(torn, [(0, WholeEvent::Gap { events: 1 }), (0, ticked)]);
     }
 }

@@ -175,7 +175,7 @@ fn kept(events: &[Stamped]) -> Vec<Stamped> {
             // A visit without messages is no packet, and needs no connection.
             OwnedEvent::Read(conn, bytes) => bytes.is_empty() || there[*conn as usize],
             OwnedEvent::Written(conn, ..) => there[*conn as usize],
-            OwnedEvent::Plain(_) => true,
+            OwnedEvent::Plain(_) | OwnedEvent::Published(..) => true,
         };
         if is_there {
             kept.push((*at, *worker, event.clone()));
@@ -284,7 +284,7 @@ fn tshark_reads_it_as_openflow_with_sequence_numbers_that_are_right() {
         OwnedEvent::Written(0, long, false),
         OwnedEvent::Plain(gap),
         OwnedEvent::Read(0, echo.repeat(3)),
-        OwnedEvent::Plain(RecordedEvent::Marked(Mark::Batch)),
+        OwnedEvent::Plain(RecordedEvent::Marked(Mark::Batch { ran_ns: 5 })),
         OwnedEvent::Plain(RecordedEvent::Closed { conn: 0 }),
     ];
     let stamped: Vec<_> =

@@ -29,6 +29,7 @@ const ROOMS: &[&str] = &[
     "reporter",
     "lifecycle",
     "engine",
+    "replay",
     "sim",
 ];
 

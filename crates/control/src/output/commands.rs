@@ -172,7 +172,7 @@ impl Commands {
     /// already. The application reports it again later, if it has to.
     pub fn report<P: Part>(&mut self, report: P::Report) -> Result<(), P::Report> {
         self.reported = true;
-        self.queues.push::<P>(report)
+        self.queues.push_from::<P>(self.worker() as u16, report)
     }
 
     /// Warns the operator, in a sentence that begins with the application's name: a line of the

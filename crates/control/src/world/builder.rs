@@ -1,15 +1,16 @@
 //! The world builder: it makes the next version of the World. A step function; its owner says when.
 
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::any::Any;
 use core::fmt;
 use core::time::Duration;
 
-use super::queue::{self, PublishCtx, Queue};
+use super::queue::{self, PublishCtx, Queue, Reported};
+use super::taken::TakenReports;
 use super::{Part, PartId, Published, Publisher, World};
-use crate::limits::REPORTS_PER_ROUND;
 use crate::pipeline::{Failures, Guard};
 use crate::time::Time;
 
@@ -27,15 +28,17 @@ pub(crate) trait AnyPublisher: Send {
     fn begin(&mut self) -> Arc<dyn Any + Send + Sync>;
     /// Whether something was reported that it has not taken.
     fn has_reports(&self) -> bool;
-    /// The next version of the part, made for `world`, which comes after `before`; and how many
-    /// reports were taken, which are at most `most`.
+    /// The next version of the part, made for `world`, which comes after `before`. The senders of
+    /// the reports that are taken are added to `senders`; `again` names the senders whose reports
+    /// are to be taken, where that is known.
     fn revise(
         &mut self,
         now: Time,
         world: &World,
         before: &World,
-        most: usize,
-    ) -> (Option<Arc<dyn Any + Send + Sync>>, usize);
+        again: Option<&[u16]>,
+        senders: &mut Vec<u16>,
+    ) -> Option<Arc<dyn Any + Send + Sync>>;
     fn next(&self) -> Time;
 }
 
@@ -44,11 +47,13 @@ pub(super) struct Erased<P: Publisher> {
     publisher: P,
     queue: Arc<Queue<P::Part>>,
     current: Option<Arc<P::Part>>,
+    aside: VecDeque<Reported<P::Part>>,
 }
 
 impl<P: Publisher> Erased<P> {
     pub(super) fn new(publisher: P) -> Self {
-        Erased { publisher, queue: Arc::new(Queue::new()), current: None }
+        let queue = Arc::new(Queue::new());
+        Erased { publisher, queue, current: None, aside: VecDeque::new() }
     }
 }
 
@@ -80,16 +85,15 @@ impl<P: Publisher> AnyPublisher for Erased<P> {
         now: Time,
         world: &World,
         before: &World,
-        most: usize,
-    ) -> (Option<Arc<dyn Any + Send + Sync>>, usize) {
-        let Some(current) = &self.current else { return (None, 0) };
-        let (queue, reads, mut taken) = (&*self.queue, P::READS, 0);
-        let news = PublishCtx { queue, current, world, before, reads, most, taken: &mut taken };
-        let Some(part) = self.publisher.revise(now, news).map(Arc::new) else {
-            return (None, taken);
-        };
+        again: Option<&[u16]>,
+        senders: &mut Vec<u16>,
+    ) -> Option<Arc<dyn Any + Send + Sync>> {
+        let current = self.current.as_ref()?;
+        let (queue, aside, reads) = (&*self.queue, &mut self.aside, P::READS);
+        let news = PublishCtx { queue, current, world, before, reads, again, aside, senders };
+        let part = Arc::new(self.publisher.revise(now, news)?);
         self.current = Some(Arc::clone(&part));
-        (Some(part), taken)
+        Some(part)
     }
 
     fn next(&self) -> Time {
@@ -106,8 +110,10 @@ pub struct WorldBuilder {
     world: Arc<World>,
     /// When the next version may come.
     not_before: Time,
-    /// How many reports of each part the last step took.
-    taken: Vec<u32>,
+    /// What the last step took.
+    taken: TakenReports,
+    /// Scratch.
+    senders: Vec<u16>,
 }
 
 impl Default for World {
@@ -132,7 +138,14 @@ impl WorldBuilder {
         };
         let parts = makers.iter_mut().map(begin).collect();
         let world = Arc::new(World { version, parts });
-        WorldBuilder { makers, guard: None, world, not_before: Time::START, taken: Vec::new() }
+        WorldBuilder {
+            makers,
+            guard: None,
+            world,
+            not_before: Time::START,
+            taken: TakenReports::default(),
+            senders: Vec::new(),
+        }
     }
 
     /// Publishers are called by this: one that panics fails together with its application.
@@ -152,51 +165,44 @@ impl WorldBuilder {
 
     /// The next version, if anything changed and [`PUBLISH_EVERY`] has passed since the last one.
     pub fn step(&mut self, now: Time) -> Option<Arc<World>> {
-        if now < self.not_before {
-            self.taken.clear();
-            return None;
-        }
-        self.revise_all(now, &[])
+        self.taken.clear();
+        if now < self.not_before { None } else { self.revise_all(now, None) }
     }
 
-    /// How many reports of each part the last step took, [`WorldBuilder::NOT_CALLED`] where its
-    /// publisher was not called; nothing where the step did nothing.
-    pub fn taken(&self) -> &[u32] {
+    /// What the last step took.
+    pub fn taken(&self) -> &TakenReports {
         &self.taken
     }
 
-    /// Stands for a publisher that was not called.
-    pub const NOT_CALLED: u32 = u32::MAX;
-
-    /// The step of another controller, which took so many reports of each part: made again.
-    pub fn step_again(&mut self, now: Time, taken: &[u32]) -> Option<Arc<World>> {
-        if taken.len() == self.makers.len() { self.revise_all(now, taken) } else { self.step(now) }
+    /// A step of another controller, which took these reports: made again.
+    pub fn step_again(&mut self, now: Time, taken: &TakenReports) -> Option<Arc<World>> {
+        self.taken.clear();
+        self.revise_all(now, Some(taken))
     }
 
-    /// Calls the publishers that have something to do, or those that took reports where it is
-    /// `said`.
-    fn revise_all(&mut self, now: Time, said: &[u32]) -> Option<Arc<World>> {
-        self.taken.clear();
+    /// Calls the publishers that have something to do; or those that were called, where it is said.
+    fn revise_all(&mut self, now: Time, again: Option<&TakenReports>) -> Option<Arc<World>> {
         let parts = self.world.parts.clone();
         let mut next = World { version: self.world.version + 1, parts };
         let mut changed = false;
         for place in 0..self.makers.len() {
             let maker = &mut self.makers[place];
             let made_of = maker.reads().iter().any(|&id| next.differs(&self.world, id));
-            let (is_due, most) = match said.get(place) {
-                Some(count) => (*count != Self::NOT_CALLED, *count as usize),
-                None => (made_of || maker.has_reports() || maker.next() <= now, REPORTS_PER_ROUND),
+            let senders = again.map(|again| again.of(place));
+            let is_due = match &senders {
+                Some(senders) => senders.is_some(),
+                None => made_of || maker.has_reports() || maker.next() <= now,
             };
-            let mut taken = Self::NOT_CALLED;
-            if is_due && self.runs(place) {
-                let (part, count) = self.revise(now, place, &next, most);
-                taken = count as u32;
-                if let Some(part) = part {
-                    (next.parts[place].value, next.parts[place].since) = (part, next.version);
-                    changed = true;
-                }
+            if !is_due || !self.runs(place) {
+                self.taken.add(None);
+                continue;
             }
-            self.taken.push(taken);
+            let part = self.revise(now, place, &next, senders.flatten());
+            self.taken.add(Some(&self.senders));
+            if let Some(part) = part {
+                (next.parts[place].value, next.parts[place].since) = (part, next.version);
+                changed = true;
+            }
         }
         if !changed {
             return None;
@@ -217,13 +223,15 @@ impl WorldBuilder {
         now: Time,
         place: usize,
         next: &World,
-        most: usize,
-    ) -> (Option<Arc<dyn Any + Send + Sync>>, usize) {
-        let (maker, mut part) = (&mut self.makers[place], (None, 0));
+        again: Option<&[u16]>,
+    ) -> Option<Arc<dyn Any + Send + Sync>> {
+        let (maker, senders, mut part) = (&mut self.makers[place], &mut self.senders, None);
+        senders.clear();
         let Some((guard, failures)) = &self.guard else {
-            return maker.revise(now, next, &self.world, most);
+            return maker.revise(now, next, &self.world, again, senders);
         };
-        if let Err(reason) = guard(&mut || part = maker.revise(now, next, &self.world, most)) {
+        let revise = &mut || part = maker.revise(now, next, &self.world, again, senders);
+        if let Err(reason) = guard(revise) {
             failures.fail_publisher(place, reason);
         }
         part

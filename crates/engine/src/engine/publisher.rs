@@ -19,11 +19,6 @@ use crate::tap::TapWriter;
 /// The worker that acts on publications, and has the timers that fire on one worker.
 pub(crate) const ACTOR: usize = 0;
 
-/// Whether a publisher was called, by what a step took.
-fn did_something(taken: &[u32]) -> bool {
-    taken.iter().any(|count| *count != WorldBuilder::NOT_CALLED)
-}
-
 /// Makes the World.
 #[derive(Debug)]
 pub(crate) struct Publisher {
@@ -104,7 +99,7 @@ impl Publisher {
             let before = self.progress();
             let until = self.step(now, shared);
             let taken = self.world_builder.taken();
-            if tap.is_on() && (self.progress() != before || did_something(taken)) {
+            if tap.is_on() && (self.progress() != before || taken.did_something()) {
                 tap.published(clock.now(), now, self.world_builder.world().version(), taken);
             }
             let until = until.min(tap.flush(now));

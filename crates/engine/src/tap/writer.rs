@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use aldis_control::Time;
+use aldis_control::world::TakenReports;
 use aldis_recording::Endpoints;
 
 use super::chunk::{HEAD, kind};
@@ -137,14 +138,21 @@ impl TapWriter {
         self.put(head(kind::SHED, at, ConnId(0)).valued(requests as u64), &[]);
     }
 
-    /// The publisher made a step that `began` then, and took so many reports of each part. Behind
-    /// it the World has this version.
-    pub(crate) fn published(&mut self, at: Time, began: Time, version: u64, taken: &[u32]) {
-        self.taken.clear();
-        self.taken.extend(taken.iter().flat_map(|count| count.to_le_bytes()));
-        let taken = std::mem::take(&mut self.taken);
-        self.put(head(kind::PUBLISHED, at, ConnId(version)).valued(began.0), &taken);
-        self.taken = taken;
+    /// The publisher made a step that `began` then, and took these reports. Behind it the World has
+    /// this version. What is longer than a chunk is lost.
+    pub(crate) fn published(&mut self, at: Time, began: Time, version: u64, taken: &TakenReports) {
+        let mut bytes = std::mem::take(&mut self.taken);
+        bytes.clear();
+        taken.write(&mut bytes);
+        let room = self.chunk.capacity() - self.chunk.len();
+        // It is in one piece.
+        let fits = room >= HEAD + bytes.len() || self.next_chunk(at);
+        if fits && self.chunk.capacity() - self.chunk.len() >= HEAD + bytes.len() {
+            self.append(head(kind::PUBLISHED, at, ConnId(version)).valued(began.0), &bytes);
+        } else {
+            self.lose(1, bytes.len());
+        }
+        self.taken = bytes;
     }
 
     /// The visit in hand receives signals.

@@ -52,7 +52,9 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
 
     fn take_line_up(&mut self, line_up: Arc<LineUp>) {
         let (version, started) = (line_up.version(), line_up.started_in());
-        self.tap.lined_up(self.now, version);
+        if self.pipeline.line_up().version() != version {
+            self.tap.lined_up(self.now, version);
+        }
         self.pipeline.take(line_up);
         self.shared.line_up.count(self.index, self.pipeline.counted());
         if let Some(since) = started {

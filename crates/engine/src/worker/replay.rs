@@ -88,8 +88,8 @@ impl<N: Net> ReplayWorker<N> {
         Ok(())
     }
 
-    /// Makes room for so many more bytes of the batch in hand, if it is not longer than `most` then;
-    /// whether there is.
+    /// Makes room for so many more bytes of the batch in hand, if it is not longer than `most`
+    /// then. Returns whether there is.
     pub(crate) fn make_room(&mut self, more: usize, most: usize) -> bool {
         let fits = self.batch.filled + more <= most;
         if fits {
