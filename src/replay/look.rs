@@ -122,13 +122,10 @@ impl RecordingLook {
             WholeEvent::Known { conn, .. } => {
                 known.insert(*conn);
             }
-            WholeEvent::Written { bytes, .. } => {
-                if RecordedTags::may_be_in(bytes) {
-                    let messages = Chop::new(bytes).map_while(Result::ok);
-                    messages
-                        .filter_map(|raw| sent_frame(raw.bytes))
-                        .for_each(|it| self.tags.add(it));
-                }
+            WholeEvent::Written { bytes, .. } if RecordedTags::may_be_in(bytes) => {
+                let messages = Chop::new(bytes).map_while(Result::ok);
+                let frames = messages.filter_map(|raw| sent_frame(raw.bytes));
+                frames.for_each(|frame| self.tags.add(frame));
             }
             WholeEvent::Gap { events } => {
                 let gap = self.gap.get_or_insert((played.at_ns, played.offset, 0));
