@@ -2,8 +2,8 @@
 //!
 //! A shared queue has one: an I/O thread reads, a pipeline thread answers. With request binding
 //! what is handed on are whole messages, and the thread that pulls them parses them; without it the
-//! I/O thread does. So has any other design without request binding: there each worker does both, but
-//! may answer what another one read.
+//! I/O thread does. So has any other design without request binding: there each worker does both,
+//! but may answer what another one read.
 
 use std::sync::Arc;
 
