@@ -168,7 +168,9 @@ mod tests {
         conn_with(Outgoing::new)
     }
 
-    fn conn_with(outgoing: fn(usize, Duration) -> Outgoing) -> Arc<Conn<()>> {
+    type MakeOutgoing = fn(usize, Duration) -> Outgoing;
+
+    fn conn_with(outgoing: MakeOutgoing) -> Arc<Conn<()>> {
         let session = Session::new(Arc::new(Config::default()), Time::START, 0, &mut vec![]);
         let outgoing = outgoing(1000, Duration::from_secs(10));
         Arc::new(Conn::new((ConnId(1), 0), (), ([127, 0, 0, 1], 1).into(), 0, session, outgoing))
@@ -244,7 +246,7 @@ mod tests {
         // OFPT_FLOW_MOD, OFPT_MULTIPART_REQUEST, OFPT_BARRIER_REQUEST, OFPT_ECHO_REPLY.
         let flushes: [&[(u8, u8)]; 4] =
             [&[(14, 1), (18, 2)], &[(14, 3), (20, 4)], &[(18, 5), (14, 6)], &[(3, 7)]];
-        let orders: [(fn(usize, Duration) -> Outgoing, [u8; 7]); 2] = [
+        let orders: [(MakeOutgoing, [u8; 7]); 2] = [
             (Outgoing::new, [1, 2, 3, 4, 5, 6, 7]),
             (Outgoing::by_priority, [1, 7, 3, 2, 4, 6, 5]),
         ];
