@@ -26,5 +26,5 @@ pub const LOOK_AHEAD_EVENTS: usize = 100_000;
 /// Bytes of these.
 pub const LOOK_AHEAD_BYTES: usize = 2 * WHOLE_BYTES_MAX;
 
-/// The version of the format. A reader refuses a later one.
-pub const FORMAT: u16 = 1;
+/// The version of the format. A reader refuses any other.
+pub const FORMAT: u16 = 2;

@@ -4,6 +4,7 @@
 //! what is wrong is a [`BadRecording`] that says where. Nothing is believed but what the controller
 //! wrote: the bytes of packets are not looked into here.
 
+use std::cmp::Ordering;
 use std::fmt;
 use std::io::{self, Read};
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
@@ -34,6 +35,8 @@ pub enum Fault {
     Foreign,
     /// A later version of the format.
     Newer(u16),
+    /// An earlier version, whose marks had another meaning.
+    Older(u16),
     /// The file ends within the block.
     Cut,
     /// Its length cannot be.
@@ -63,7 +66,12 @@ impl fmt::Display for Fault {
             ),
             Fault::Newer(format) => write!(
                 f,
-                "a newer Aldis wrote this, in version {format} of the format; this one reads up to \
+                "a newer Aldis wrote this, in version {format} of the format; this one reads \
+                 version {FORMAT}"
+            ),
+            Fault::Older(format) => write!(
+                f,
+                "an older Aldis wrote this, in version {format} of the format; this one reads \
                  version {FORMAT}"
             ),
             Fault::Cut => f.write_str("the file ends within this block: it was cut"),
@@ -96,7 +104,7 @@ impl<R: Read> RecordingReader<R> {
     /// Reads the beginning.
     ///
     /// # Errors
-    /// This is no recording of Aldis, or one of a newer version.
+    /// This is no recording of Aldis, or one of another version.
     pub fn begin(input: R) -> Result<RecordingReader<R>, BadRecording> {
         let mut reader = RecordingReader {
             input,
@@ -213,8 +221,10 @@ impl<R: Read> RecordingReader<R> {
             return Err(garbled);
         };
         let format = u16::from_le_bytes([low, high]);
-        if format > FORMAT {
-            return Err(Fault::Newer(format));
+        match format.cmp(&FORMAT) {
+            Ordering::Greater => return Err(Fault::Newer(format)),
+            Ordering::Less => return Err(Fault::Older(format)),
+            Ordering::Equal => {}
         }
         let (Some(started), Some(len)) = (u64_at(rest, 0), u32_at(rest, 8)) else {
             return Err(garbled);

@@ -245,9 +245,13 @@ fn what_is_wrong_is_said_with_its_place() {
     assert_eq!(said(b""), "at byte 0: this is no pcapng file");
     let interface = u32::from_le_bytes(*file[head + 4..].first_chunk().unwrap()) as usize;
     let mut newer = file.clone();
-    newer[head + interface + 20] = 2;
+    newer[head + interface + 20] = 3;
     let newer = said(&newer);
-    assert!(newer.contains("a newer Aldis wrote this, in version 2 of the format"), "{newer}");
+    assert!(newer.contains("a newer Aldis wrote this, in version 3 of the format"), "{newer}");
+    let mut older = file.clone();
+    older[head + interface + 20] = 1;
+    let older = said(&older);
+    assert!(older.contains("an older Aldis wrote this, in version 1 of the format"), "{older}");
     let foreign = said(&file[..head + interface]);
     assert!(foreign.contains("another program captured this"), "{foreign}");
     let cut = said(&file[..head + interface + 30]);

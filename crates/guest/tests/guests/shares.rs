@@ -22,29 +22,29 @@ const ACTIONS: u32 = 60;
 
 /// Keeps the worker at a request until it is opened.
 #[derive(Clone, Default)]
-struct Gate(Arc<(Mutex<GateState>, Condvar)>);
+struct Barred(Arc<(Mutex<BarredState>, Condvar)>);
 
 #[derive(Default)]
-struct GateState {
+struct BarredState {
     is_reached: bool,
     is_open: bool,
 }
 
-impl Gate {
-    fn until(&self, holds: impl Fn(&GateState) -> bool) {
+impl Barred {
+    fn until(&self, holds: impl Fn(&BarredState) -> bool) {
         let (state, changed) = &*self.0;
         let state = state.lock().unwrap();
         drop(changed.wait_while(state, |state| !holds(state)).unwrap());
     }
 
-    fn change(&self, change: impl FnOnce(&mut GateState)) {
+    fn change(&self, change: impl FnOnce(&mut BarredState)) {
         let (state, changed) = &*self.0;
         change(&mut state.lock().unwrap());
         changed.notify_all();
     }
 }
 
-impl App for Gate {
+impl App for Barred {
     type Slot = ();
     const NAME: &'static str = "gate";
 
@@ -61,7 +61,7 @@ impl App for Gate {
 /// both have something, is as their weights: 1 to 3.
 #[test]
 fn what_a_worker_takes_of_guests_follows_their_weights() {
-    let gate = Gate::default();
+    let gate = Barred::default();
     let stage = GuestStage::behind(1, gate.clone());
     let (light, heavy) = (Listening::new(), Listening::new());
     let numbers = |text: &str| Some(aldis_apps::spelling::Spelled(text.parse().unwrap()));

@@ -179,11 +179,9 @@ fn the_numbers_stand_beside_the_papers() {
         assert!(text.contains(line), "{line} in {text}");
     }
     assert!(!text.contains("2.50 |"), "the same numbers in another unit");
-    assert!(
-        files[0].1.contains(
-            "](maestro/table-2.md) | 2 cores | quick | 2026-11-22 | simulated, generator-limited |"
-        )
-    );
+    assert!(files[0].1.contains(
+        "](maestro/table-2.md) | 2 cores | quick | 2026-11-22 | simulated, generator-limited |"
+    ));
 }
 
 #[test]
