@@ -2,8 +2,9 @@
 //!
 //! A recording has them by the time at which their worker looked for work. A batch ran later than
 //! that, and perhaps behind one that another worker began later. So a replay takes a batch at the
-//! time at which it ran. And a worker that entered a version of the World waits until the publisher
-//! has made it. Within a lane, that is a worker or the publisher, the order stays as it is.
+//! time at which it ran. And a worker that entered a version of the World, or acted on one, waits
+//! until the publisher has made it: a worker's time is that of its last look for work, and so may
+//! be earlier. Within a lane, that is a worker or the publisher, the order stays as it is.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Read;
@@ -166,12 +167,24 @@ impl<R: Read> PlayOrder<R> {
         next.map(|(_, _, worker)| worker)
     }
 
-    /// Whether it waits for a version of the World.
+    /// Whether it waits for a version of the World that comes next, or later. One that is older than
+    /// the next was published before the recording began.
     fn waits(&self, event: &PlayedEvent) -> bool {
-        match event.event {
-            WholeEvent::Marked(Mark::Entered { version }) => version > self.published,
-            _ => false,
-        }
+        let WholeEvent::Marked(Mark::Entered { version } | Mark::Acted { after: version, .. }) =
+            event.event
+        else {
+            return false;
+        };
+        version > self.published && self.next_version().is_some_and(|next| next <= version)
+    }
+
+    /// The next version of the World that is published. The publisher's lane is the last.
+    fn next_version(&self) -> Option<u64> {
+        let version = |event: &PlayedEvent| match event.event {
+            WholeEvent::Published { version, .. } => Some(version),
+            _ => None,
+        };
+        self.lanes.values().next_back()?.iter().find_map(version)
     }
 
     /// Reads as far as it looks ahead.
@@ -311,14 +324,19 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_enters_a_world_behind_its_publication() {
-        let entered = mark(Mark::Entered { version: 2 });
+    fn a_worker_enters_a_world_and_acts_on_it_behind_its_publication() {
         let published = RecordedEvent::Published { began_ns: 9, version: 2, taken: &[1, 2] };
-        let events = [(10, 0, entered), (12, 1, mark(Mark::Ticked)), (15, 2, published)];
-        let workers: Vec<u16> = played(&events).into_iter().map(|(worker, _)| worker).collect();
-        assert_eq!(workers, [1, 2, 0]);
-        // One that is never published is not waited for.
-        assert_eq!(played(&events[..2]).len(), 2);
+        for new in [Mark::Entered { version: 2 }, Mark::Acted { before: 1, after: 2 }] {
+            let events = [(10, 0, mark(new)), (12, 1, mark(Mark::Ticked)), (15, 2, published)];
+            let workers: Vec<u16> = played(&events).into_iter().map(|(worker, _)| worker).collect();
+            assert_eq!(workers, [1, 2, 0]);
+            // One that is never published is not waited for.
+            assert_eq!(played(&events[..2]).len(), 2);
+        }
+        // Nor is one that was published before the recording began.
+        let old = mark(Mark::Entered { version: 1 });
+        let workers = played(&[(10, 0, old), (15, 2, published)]);
+        assert_eq!(workers[0], (0, WholeEvent::Marked(Mark::Entered { version: 1 })));
     }
 
     #[test]
