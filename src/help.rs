@@ -50,7 +50,7 @@ const GROUPS: [(&str, &[&str]); 4] = [
             "reload",
         ],
     ),
-    ("Measure and experiment", &["bench", "emulate", "lab", "decode"]),
+    ("Measure and experiment", &["bench", "emulate", "lab", "replay", "decode"]),
     ("About this command", &["completions", "man", "version", "help"]),
 ];
 

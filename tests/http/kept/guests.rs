@@ -35,9 +35,10 @@ fn reload(api: &Api) -> Vec<String> {
 fn guests_are_added_changed_and_removed_without_a_restart() {
     let folder = Folder::new("guests-follow");
     let file = folder.file("aldis.toml");
-    // Another controller, which serves as a guest.
-    let served = Running::start(&["--apps", "learning-switch"]);
-    let at = served.address.as_str();
+    // Other controllers, which serve as guests. Each takes the switch from one guest alone: a second
+    // connection with the same datapath id would be a duplicate.
+    let [served, other] = [(); 2].map(|()| Running::start(&["--apps", "learning-switch"]));
+    let (at, elsewhere) = (served.address.as_str(), other.address.as_str());
     let write = |guests: &[String]| std::fs::write(&file, guests.concat()).unwrap();
     write(&[
         guest("bounded", at, &apart("1-9")),
@@ -52,7 +53,7 @@ fn guests_are_added_changed_and_removed_without_a_restart() {
 
     write(&[
         guest("comes", "127.0.0.1:1", &apart("20-29")),
-        guest("moves", at, &apart("10-19")),
+        guest("moves", elsewhere, &apart("10-19")),
         guest("bounded", at, &(apart("1-9") + "weight = 3\nrate = 9\notherwise = \"drop\"")),
     ]);
     let lines = reload(&api);
