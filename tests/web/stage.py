@@ -95,6 +95,8 @@ def play(script):
                     continue
                 actor.stdin.write(json.dumps({"said": terminal.types(asked["type"])}) + "\n")
                 actor.stdin.flush()
+        if actor.returncode:
+            print(f"the script ended with {actor.returncode}")
         return actor.returncode
     except lab.Failure as failure:
         print(failure)

@@ -167,8 +167,8 @@ impl<R: Read> PlayOrder<R> {
         next.map(|(_, _, worker)| worker)
     }
 
-    /// Whether it waits for a version of the World that comes next, or later. One that is older than
-    /// the next was published before the recording began.
+    /// Whether it waits for a version of the World that comes next, or later. One that is older
+    /// than the next was published before the recording began.
     fn waits(&self, event: &PlayedEvent) -> bool {
         let WholeEvent::Marked(Mark::Entered { version } | Mark::Acted { after: version, .. }) =
             event.event

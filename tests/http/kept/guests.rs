@@ -35,8 +35,8 @@ fn reload(api: &Api) -> Vec<String> {
 fn guests_are_added_changed_and_removed_without_a_restart() {
     let folder = Folder::new("guests-follow");
     let file = folder.file("aldis.toml");
-    // Other controllers, which serve as guests. Each takes the switch from one guest alone: a second
-    // connection with the same datapath id would be a duplicate.
+    // Other controllers, which serve as guests. Each takes the switch from one guest alone: a
+    // second connection with the same datapath id would be a duplicate.
     let [served, other] = [(); 2].map(|()| Running::start(&["--apps", "learning-switch"]));
     let (at, elsewhere) = (served.address.as_str(), other.address.as_str());
     let write = |guests: &[String]| std::fs::write(&file, guests.concat()).unwrap();
