@@ -132,7 +132,6 @@ impl Player {
             }
         }
         self.counts.recorded_ns = now_ns - self.begin_ns;
-        self.counts.took = begun.elapsed();
         if different.is_none() && !self.stopped {
             different = self.end(now_ns);
         }

@@ -56,6 +56,8 @@ pub struct ReportedExperiment {
     pub says: Vec<PaperSentence>,
     /// What a person says of it, in Markdown, with the numbers of these results.
     pub discussion: Option<String>,
+    /// The file of that, without its folder: `figure-7.md` or `figure-7.16-cores.md`.
+    pub discussion_file: String,
     /// Whether the plan has anything of a paper to compare with.
     pub has_paper: bool,
     /// What could not be drawn, and why, a sentence each.
@@ -195,6 +197,8 @@ impl ReportedExperiment {
         });
         let mut experiment = ReportedExperiment::new(results, folder);
         if let Some(path) = discussion {
+            let file = path.file_name().unwrap_or_default();
+            experiment.discussion_file = file.to_string_lossy().into_owned();
             experiment.discuss(&path)?;
         }
         Ok(experiment)
@@ -249,6 +253,7 @@ impl ReportedExperiment {
             figures,
             says,
             discussion: None,
+            discussion_file: String::new(),
             has_paper,
             problems,
             machine: None,

@@ -97,10 +97,10 @@ fn section(experiment: &ReportedExperiment) -> String {
     if let Some(discussion) = &experiment.discussion {
         let _ = write!(
             html,
-            "<h3>{}</h3>\n<p class=\"small\">As somebody wrote in <code>{}.md</code>; its numbers are taken from these \
+            "<h3>{}</h3>\n<p class=\"small\">As somebody wrote in <code>{}</code>; its numbers are taken from these \
              results.</p>\n{}",
             experiment.discussed(),
-            escape(&meta.plan),
+            escape(&experiment.discussion_file),
             prose::html(discussion)
         );
     }

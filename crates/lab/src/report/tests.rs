@@ -287,7 +287,7 @@ fn what_a_person_wrote_is_taken_in_and_never_written() {
     assert!(report.html().contains(
         "<p>The order agrees.</p>\n<p>The *size* does not: see <code>fair-rounds</code>.</p>"
     ));
-    let origin = "As somebody wrote in <code>results/maestro.md</code>; its numbers";
+    let origin = "As somebody wrote in <code>maestro.md</code>; its numbers";
     assert!(report.html().contains(origin), "whoever ran it did not write it");
     report.write_markdown(&scratch.0.join("docs")).unwrap();
     let page = fs::read_to_string(scratch.0.join("docs/results/maestro.md")).unwrap();
@@ -347,6 +347,9 @@ fn results_of_several_machines_are_one_page_most_cores_first() {
     assert_eq!(page.1.matches("## The paper says").count(), 1);
     let html = report.html();
     assert!(html.contains("id=\"maestro-table-2-16-cores\"") && html.contains(">2 cores<"));
+    for file in ["table-2.16-cores.md", "table-2.md"] {
+        assert!(html.contains(&format!("wrote in <code>{file}</code>")), "{file}");
+    }
 }
 
 #[test]
