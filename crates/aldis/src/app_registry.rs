@@ -70,7 +70,7 @@ pub static BUILT_IN: &[BuiltIn] = &[
     },
     BuiltIn {
         name: DhcpProxy::NAME,
-        says: "sends DHCP to the servers, and their words to the client",
+        says: "sends DHCP requests to the servers, and their answers to the client",
         add: |app_set, config| {
             let trust = config.dhcp_servers();
             app_set.with(move || DhcpProxy::new(trust.clone()))
@@ -91,7 +91,7 @@ pub static BUILT_IN: &[BuiltIn] = &[
     },
     BuiltIn {
         name: Topology::NAME,
-        says: "finds the links between switches by probes that nobody can forge",
+        says: "finds the links between switches by probes that cannot be forged",
         add: |app_set, config| {
             let key = match &config.recorded_tags {
                 Some(recorded) => TagKey::of_recording(Arc::clone(recorded), random()),

@@ -25,6 +25,12 @@ export interface ChartProps {
   title: string;
 }
 
+/** Seconds between two times of an axis: the clock shows no part of a second. */
+const TICKS_S = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21_600, 86_400];
+
+/** The least height of an axis of values. */
+const LEAST = 1e-9;
+
 export function Chart(props: ChartProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | null>(null);
@@ -62,13 +68,15 @@ function options(props: ChartProps, width: number, dark: boolean): uPlot.Options
   return {
     width,
     height: props.height ?? 200,
-    padding: [10, 8, 0, 0],
+    // Room for half of the last time of the axis.
+    padding: [10, 26, 0, 0],
     cursor: { y: false, points: { size: 7 } },
     legend: { live: true },
-    scales: { x: { time: true }, y: { range: (_, __, most) => [0, Math.max(most * 1.12, 1e-9)] } },
+    scales: { x: { time: true }, y: { range: (_, __, most) => [0, Math.max(most * 1.12, LEAST)] } },
     axes: [
-      { ...axis, space: 90, values: (_, ticks) => ticks.map(clock) },
-      { ...axis, size: 74, values: (_, ticks) => ticks.map((tick) => props.format(tick)) },
+      { ...axis, space: 90, incrs: TICKS_S, values: (_, ticks) => ticks.map(clock) },
+      // Where every value is zero, zero is the one tick that says something.
+      { ...axis, size: 74, values: (_, ticks) => ticks.map((tick) => (tick > 0 && tick <= LEAST ? '' : props.format(tick))) },
     ],
     series: [
       { label: 'Time', value: (_, at) => (at === null ? '' : clock(at)) },
