@@ -17,6 +17,7 @@ import guests
 import kept
 import movers
 import proxies
+import recorded
 import rest
 import sandboxed
 import secure
@@ -62,6 +63,7 @@ def all_of_them():
     yield from kept.all_of_them(VERSIONS)
     yield from movers.all_of_them(VERSIONS)
     yield from proxies.all_of_them(VERSIONS)
+    yield from recorded.all_of_them(VERSIONS)
     yield from rest.all_of_them(VERSIONS)
     yield from sandboxed.all_of_them(VERSIONS)
     yield from secure.all_of_them(VERSIONS)
