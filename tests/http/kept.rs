@@ -275,7 +275,11 @@ fn a_guest_is_there_again_after_a_restart_until_it_is_removed() {
     let guests = |api: &Api| api.get("/api/v1/guests").json()["items"].clone();
     let (mut controller, api) = serving(&["--store", &store]);
     assert_eq!(put(&api, "/api/v1/guests/lab-3", &spec).status, 201);
+    // Other bounds are kept, in the place of those that it was added with.
+    let spec = json!({"connect": "127.0.0.1:1", "match": {"vlan_vid": "10"}, "weight": 3});
+    assert_eq!(put(&api, "/api/v1/guests/lab-3", &spec).status, 200);
     let there = guests(&api)[0]["spec"].clone();
+    assert_eq!((&there["weight"], &there["rate"]), (&3.into(), &Value::Null));
     let event = |state: &str| {
         when(&api, "/api/v1/events/recent", |events| {
             let mut events = events["items"].as_array().unwrap().iter();
@@ -290,6 +294,11 @@ fn a_guest_is_there_again_after_a_restart_until_it_is_removed() {
     std::fs::write(&file, "[[guest]]\nname = \"lab-3\"\nconnect = \"127.0.0.1:2\"\n").unwrap();
     let (mut controller, api) = serving(&["--store", &store, "--config", &file]);
     assert_eq!(guests(&api)[0]["connect"], "127.0.0.1:2");
+    // Its bounds may change, until the configuration is read again.
+    let bounded = json!({"connect": "127.0.0.1:2", "rate": 7});
+    assert_eq!(put(&api, "/api/v1/guests/lab-3", &bounded).status, 200);
+    assert_eq!(guests(&api)[0]["spec"]["rate"], 7);
+    assert!(put(&api, "/api/v1/guests/lab-3", &spec).is_problem(409, "remove that one first"));
     assert_eq!(controller.end("-TERM"), Some(0));
     let (mut controller, api) = serving(&["--store", &store]);
     assert_eq!(guests(&api)[0]["spec"], there);

@@ -100,6 +100,27 @@ impl GuestSet {
         })
     }
 
+    /// Changes the bounds of a guest. One that was added over HTTP has them after a restart too,
+    /// where a store keeps it; those of one of the configuration are read again then.
+    ///
+    /// # Errors
+    /// Why not; its bounds are as they were then.
+    #[cfg(feature = "http")]
+    pub(crate) fn bound_and_keep(&self, spec: &GuestSpec) -> Result<(), NotAGuest> {
+        let before = self.guests.spec(&spec.name);
+        self.guests.bound(spec).map_err(NotAGuest::Guest)?;
+        // One with another grant stands back behind that of the configuration.
+        let is_kept = |kept: &GuestSpec| kept.differs_in_bounds_alone(spec);
+        if !self.admin.kept_guests().iter().any(is_kept) {
+            return Ok(());
+        }
+        self.admin.keep_guest(&spec.name, Some(spec)).map_err(|why| {
+            // It may have been removed meanwhile.
+            let _ = before.map(|before| self.guests.bound(&before));
+            NotAGuest::Disk(why)
+        })
+    }
+
     /// Adds a guest: its application comes in front of the first that answers whatever it sees.
     ///
     /// # Errors

@@ -312,6 +312,10 @@ impl Controller for EngineView {
         self.guests.add_and_keep(spec).map_err(not_a_guest)
     }
 
+    fn bound_guest(&self, spec: GuestSpec) -> Result<(), NotChanged> {
+        self.guests.bound_and_keep(&spec).map_err(not_a_guest)
+    }
+
     fn remove_guest(&self, name: &str) -> Result<(), NotChanged> {
         self.guests.remove(name).map_err(not_a_guest)
     }

@@ -203,6 +203,16 @@ pub trait Controller: Send + Sync + 'static {
         Err(NotChanged::Refused(NO_GUESTS.into()))
     }
 
+    /// Changes the bounds of a guest: rate, queue, weight, and what becomes of requests that it
+    /// cannot take. Its connections and flows stay.
+    ///
+    /// # Errors
+    /// Why not: more than its bounds would change, or there is none of its name.
+    fn bound_guest(&self, spec: GuestSpec) -> Result<(), NotChanged> {
+        let _ = spec;
+        Err(NotChanged::Refused(NO_GUESTS.into()))
+    }
+
     /// Removes a guest and closes its connections; returns when no worker knows it.
     ///
     /// # Errors

@@ -293,17 +293,18 @@ pub(crate) async fn show(
     one(&*shared.controller, &name).map(Json)
 }
 
-/// Add a guest
+/// Add a guest, or change the bounds of one
 ///
 /// Connections to it are opened afterwards, one for each switch that it may see; where it does not
-/// answer they are tried again.
+/// answer they are tried again. Of a guest that is there, `rate`, `queue`, `weight` and `otherwise`
+/// change so; what is left out has its default again. Connections and flows stay.
 #[cfg_attr(test, utoipa::path(put, path = "/api/v1/guests/{name}", operation_id = "add_guest", tag = "controller", params(
     ("name" = String, Path, description = "Its name", example = "lab-3"),
 ), request_body = NewGuest, responses(
-    (status = 200, description = "It is there already, with the same spec", body = Guest),
+    (status = 200, description = "It is there already; its bounds are these now", body = Guest),
     (status = 201, description = "It was added", body = Guest),
     (status = 400, description = "No JSON", body = Problem),
-    (status = 409, description = "There is one of this name with another spec, or its grant overlaps with that of another", body = Problem),
+    (status = 409, description = "There is one of this name with another grant or address, or its grant overlaps with that of another", body = Problem),
     (status = 422, description = "A field cannot be so; the answer names it", body = Problem),
     (status = 503, description = "A worker did not follow in time", body = Problem),
     (status = 507, description = "The disk did not take it; nothing was changed", body = Problem),
@@ -325,8 +326,14 @@ fn add(
     let spec = spec(name, value)?;
     match controller.guest_status(name) {
         Some(there) if there.spec == spec => Ok((StatusCode::OK, Json(there.into()))),
+        Some(there) if there.spec.differs_in_bounds_alone(&spec) => {
+            controller.bound_guest(spec).map_err(not_changed)?;
+            Ok((StatusCode::OK, Json(one(controller, name)?)))
+        }
         Some(_) => {
-            let why = format!("there is a guest {name:?} with another spec; remove that one first");
+            let why = format!(
+                "there is a guest {name:?}, and more than its bounds (rate, queue, weight, otherwise) would change; remove that one first"
+            );
             Err(not_changed(NotChanged::Refused(why)))
         }
         None => {

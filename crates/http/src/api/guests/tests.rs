@@ -116,6 +116,12 @@ impl Controller for GuestList {
         Ok(())
     }
 
+    fn bound_guest(&self, spec: GuestSpec) -> Result<(), NotChanged> {
+        let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let there = list.iter_mut().find(|guest| guest.spec.name == spec.name);
+        there.map(|guest| guest.spec = spec).ok_or(NotChanged::Unknown("it is gone".into()))
+    }
+
     fn remove_guest(&self, name: &str) -> Result<(), NotChanged> {
         self.set(name, GuestState::Away)?;
         let mut list = self.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -277,7 +283,7 @@ fn a_guest_is_added_shown_paused_resumed_and_removed() {
 }
 
 #[test]
-fn the_same_spec_again_changes_nothing_and_another_one_is_a_conflict() {
+fn the_same_spec_again_changes_nothing_and_another_grant_is_a_conflict() {
     let server = serve();
     assert_eq!(ask(&server, "PUT", "/lab-3", SPEC).0, 201);
     // Its own name may stand in it, and the same may be spelled otherwise.
@@ -286,9 +292,31 @@ fn the_same_spec_again_changes_nothing_and_another_one_is_a_conflict() {
     assert_eq!(ask(&server, "PUT", "/lab-3", &same).0, 200);
     let other = ask(&server, "PUT", "/lab-3", r#"{"connect": "127.0.0.1:7001"}"#);
     assert!(is_problem(&other, 409, "guest-not-changed", "\"lab-3\""), "{other:?}");
+    let other = ask(&server, "PUT", "/lab-3", &SPEC.replace("7001", "7002"));
+    assert!(is_problem(&other, 409, "guest-not-changed", "remove that one first"), "{other:?}");
     let overlap = ask(&server, "PUT", "/lab-4", SPEC);
     assert!(is_problem(&overlap, 409, "guest-not-changed", "lab-3 and lab-4"), "{overlap:?}");
     assert_eq!(ask(&server, "GET", "", "").1["total"], 1);
+}
+
+#[test]
+fn a_guest_that_is_there_gets_other_bounds() {
+    let server = serve();
+    assert_eq!(ask(&server, "PUT", "/lab-3", SPEC).0, 201);
+    let bounds = r#""rate": 500, "weight": 3, "queue": 65536"#;
+    let bounded = SPEC.replace("\"otherwise\": \"drop\"", bounds);
+    let (status, guest) = ask(&server, "PUT", "/lab-3", &bounded);
+    let spec = &guest["spec"];
+    assert_eq!(
+        (status, &spec["rate"], &spec["weight"], &spec["queue"]),
+        (200, &json!(500), &json!(3), &json!(65536))
+    );
+    // What is left out has its default again, and the grant is the same.
+    assert_eq!((&spec["otherwise"], &spec["tables"]), (&json!("next"), &json!("10-19")));
+    assert_eq!(ask(&server, "GET", "/lab-3", ""), (200, guest));
+    // Bounds are checked as those of a new one.
+    let zero = ask(&server, "PUT", "/lab-3", &bounded.replace("500", "0"));
+    assert!(is_problem(&zero, 422, "bad-field", "rate: "), "{zero:?}");
 }
 
 #[test]
