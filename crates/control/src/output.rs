@@ -86,6 +86,12 @@ impl Output {
         }
     }
 
+    /// How many bytes a switch has room for, by its datapath id, is asked here: see
+    /// [`Commands::has_room`], which says that there is room unless this was called.
+    pub fn ask_room(&mut self, room: impl Fn(aldis_wire::DatapathId) -> usize + Send + 'static) {
+        self.commands.ask_room(room);
+    }
+
     /// The way to other switches.
     #[inline]
     pub fn commands(&mut self) -> &mut Commands {

@@ -106,22 +106,42 @@ impl GuestApp {
         let worker = commands.worker();
         // What other guests said at this poll is there already.
         let room = COMMAND_BYTES_MAX.saturating_sub(commands.pieces().0.len());
-        self.guest.take(worker, room, |datapath, relay| GuestApp::send(datapath, relay, commands));
+        self.guest.take(worker, room, |datapath, relay, room| {
+            GuestApp::send(datapath, relay, (commands, room))
+        });
     }
 
-    /// Sends what the guest has to say to a switch.
-    fn send(datapath: &Datapath, mut relay: Relay, commands: &mut Commands) {
-        let len = relay.bytes.len();
-        if !datapath.is_gone() {
-            let xids = commands.xids(relay.meta.len() as u32);
-            relay.number(xids);
-            commands.to(datapath.info.dpid);
-            commands.append(&relay.bytes);
-            datapath.asked().remember(xids, relay.session, relay.meta);
+    /// Sends what the guest has to say to a switch, as far as the switch and these commands have
+    /// room for it, behind what there was no room for before. How many bytes that were.
+    fn send(datapath: &Datapath, relay: Relay, (commands, room): (&mut Commands, usize)) -> usize {
+        let (dpid, is_gone) = (datapath.info.dpid, datapath.is_gone());
+        let mut held = datapath.held();
+        match relay.is_empty() {
+            true => _ = datapath.set_retried(false),
+            false => held.push_back(relay),
         }
-        if datapath.inbound_sent(len) {
+        let mut sent = 0;
+        while let Some(len) = held.front().map(|relay| relay.bytes.len()) {
+            if !is_gone && (sent + len > room || !commands.has_room(dpid, len)) {
+                break;
+            }
+            let Some(mut relay) = held.pop_front() else { break };
+            sent += len;
+            if !is_gone {
+                let xids = commands.xids(relay.meta.len() as u32);
+                relay.number(xids);
+                commands.to(dpid);
+                commands.append(&relay.bytes);
+                datapath.asked().remember(xids, relay.session, relay.meta);
+            }
+        }
+        let is_held = !held.is_empty();
+        drop(held);
+        // Its thread reads on, or has what is held tried again.
+        if datapath.inbound_sent(sent) || is_held {
             Guest::look_at(datapath);
         }
+        sent
     }
 }
 

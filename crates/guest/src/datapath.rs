@@ -4,6 +4,7 @@
 #[cfg(test)]
 pub(crate) mod tests;
 
+use std::collections::VecDeque;
 use std::mem;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,7 +20,7 @@ use crate::fit::fitted;
 use crate::guest::Guest;
 use crate::kept::Kept;
 use crate::limits::INBOUND_MAX;
-use crate::relay::Asked;
+use crate::relay::{Asked, Relay};
 
 /// Bytes of replies and notices that may wait for a guest, above its queue of requests.
 const REPLIES_MAX: usize = 4 << 20;
@@ -47,8 +48,12 @@ pub struct Datapath {
     stalled: AtomicBool,
     /// Whether the guest's thread is to look at it.
     listed: AtomicBool,
-    /// Bytes of the guest that wait for a worker.
+    /// Bytes of the guest that wait for a worker, or for room at the switch.
     inbound: AtomicUsize,
+    /// What the switch has no room for yet, in the order in which the guest said it.
+    held: Mutex<VecDeque<Relay>>,
+    /// Whether a worker is to try again whether there is room for it.
+    retried: AtomicBool,
     outbox: Mutex<Outbox>,
     asked: Mutex<Asked>,
     kept: Mutex<Kept>,
@@ -103,6 +108,8 @@ impl Datapath {
             stalled: AtomicBool::new(false),
             listed: AtomicBool::new(false),
             inbound: AtomicUsize::new(0),
+            held: Mutex::default(),
+            retried: AtomicBool::new(false),
             outbox: Mutex::default(),
             asked: Mutex::default(),
             kept: Mutex::default(),
@@ -189,6 +196,21 @@ impl Datapath {
     /// The guest's thread looks at it now.
     pub(crate) fn unlist(&self) {
         self.listed.store(false, Ordering::Release);
+    }
+
+    /// What the switch has no room for yet. A worker that serves it takes from it alone.
+    pub(crate) fn held(&self) -> MutexGuard<'_, VecDeque<Relay>> {
+        lock(&self.held)
+    }
+
+    /// A worker is to try again whether there is room for it, or does so now; whether one was to.
+    pub(crate) fn set_retried(&self, retried: bool) -> bool {
+        self.retried.swap(retried, Ordering::AcqRel)
+    }
+
+    /// Bytes of what comes first of it; 0 where there was room for everything.
+    pub(crate) fn held_len(&self) -> usize {
+        self.held().front().map_or(0, |relay| relay.bytes.len())
     }
 
     /// So many bytes of the guest wait for a worker.

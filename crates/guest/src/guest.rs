@@ -296,13 +296,20 @@ impl Guest {
         (self.workers.rouse)(worker);
     }
 
+    /// Has the worker of the switch try again whether there is room for what is held.
+    pub(crate) fn retry(&self, datapath: &Arc<Datapath>) {
+        if !datapath.set_retried(true) {
+            self.send(datapath, Relay::default());
+        }
+    }
+
     /// Hands over what this worker takes at one poll of what waits for it, where there is room for
-    /// so many bytes.
+    /// so many bytes. `each` gets the room that is left, and returns what it used of it.
     pub(crate) fn take(
         &self,
         worker: usize,
         mut room: usize,
-        mut each: impl FnMut(&Datapath, Relay),
+        mut each: impl FnMut(&Datapath, Relay, usize) -> usize,
     ) {
         let Some(inbox) = self.inboxes.get(worker) else { return };
         let at = (&*self.workers.weights, worker);
@@ -310,8 +317,7 @@ impl Guest {
         // The lock is let go before each is handed over.
         let next = |room| if begins { lock(inbox).take(room, at) } else { None };
         while let Some((datapath, relay)) = next(room) {
-            room -= relay.bytes.len();
-            each(&datapath, relay);
+            room -= each(&datapath, relay, room).min(room);
         }
         if lock(inbox).is_waiting() {
             // It is to come again.

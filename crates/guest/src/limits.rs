@@ -21,8 +21,13 @@ pub const QUEUE_DEFAULT: usize = 1 << 20;
 /// The largest queue that the settings may ask for, in bytes.
 pub const QUEUE_MAX: usize = 64 << 20;
 
-/// Bytes of a guest that wait for a worker at one switch: above it nothing is read of its socket.
+/// Bytes of a guest that wait for a worker, or for room at the switch, at one switch: above it
+/// nothing is read of its socket.
 pub(crate) const INBOUND_MAX: usize = 256 << 10;
+
+/// How often it is tried again whether a switch has room for what a guest said: some 10 MB/s pass
+/// so to one that reads at once.
+pub(crate) const HELD_RETRY: Duration = Duration::from_millis(5);
 
 /// Bytes of answers to a guest that are made here and that it has not read: above it nothing is
 /// read of its socket.

@@ -83,13 +83,16 @@ impl GuestInbox {
         room: usize,
         (weights, worker): (&WaitingWeights, usize),
     ) -> Option<(Arc<Datapath>, Relay)> {
-        let len = self.waiting.front()?.1.bytes.len();
+        let (datapath, relay) = self.waiting.front()?;
+        let len = relay.bytes.len();
+        // One without messages has those tried that are held.
+        let needed = if len > 0 { len } else { datapath.held_len() };
         let first = &weights.0[worker].first;
         if self.credit <= 0 {
             self.give_way(first);
             return None;
         }
-        if len > room {
+        if needed > room {
             first.store(self.place(), Ordering::Relaxed);
             return None;
         }
@@ -235,6 +238,18 @@ mod tests {
         }
         // Half of what 100 polls take, at most.
         assert!((30..=45).contains(&large), "{large}");
+    }
+
+    #[test]
+    fn what_is_held_has_its_turn_when_there_is_room_for_it() {
+        let mut table = Table::of(&[(1, 0)]);
+        let held = Relay { bytes: vec![0; 8000], ..Relay::default() };
+        table.datapath.held().push_back(held);
+        table.push(0);
+        let (inbox, at) = (&mut table.inboxes[0].2, (&table.weights, 0));
+        assert!(inbox.begin(at) && inbox.take(7999, at).is_none() && inbox.is_waiting());
+        assert_eq!(table.weights.0[0].first.load(Ordering::Relaxed), inbox.place());
+        assert!(inbox.begin(at) && inbox.take(8000, at).is_some() && !inbox.is_waiting());
     }
 
     #[test]

@@ -15,8 +15,9 @@ use tracing::{info, warn};
 
 use crate::allowance::Allowance;
 use crate::conn::{Ended, GuestConn};
+use crate::datapath::Datapath;
 use crate::guest::Guest;
-use crate::limits::READ_MAX;
+use crate::limits::{HELD_RETRY, READ_MAX};
 use crate::status::GuestState;
 use crate::trial::Trial;
 
@@ -43,6 +44,10 @@ pub(crate) struct GuestThread {
     allowance: Allowance,
     /// Whether more of the guest may be read.
     may_read: bool,
+    /// Switches that had no room for something that the guest said.
+    held: HashMap<DatapathId, Arc<Datapath>>,
+    /// When their workers try again.
+    retry_at: Instant,
     trial: Trial,
     event_sink: Arc<dyn EventSink>,
     /// What was last told that the guest does, if anything.
@@ -70,6 +75,8 @@ impl GuestThread {
             served: true,
             allowance: Allowance::new(now),
             may_read: true,
+            held: HashMap::new(),
+            retry_at: now,
             trial: Trial::none(now),
             event_sink,
             told: None,
@@ -84,7 +91,8 @@ impl GuestThread {
         let mut ready = vec![];
         let mut next_tick = Instant::now();
         while !self.guest.is_ended() {
-            let wait = next_tick.saturating_duration_since(Instant::now());
+            let wakes = if self.held.is_empty() { next_tick } else { next_tick.min(self.retry_at) };
+            let wait = wakes.saturating_duration_since(Instant::now());
             let wait = Timespec { tv_sec: wait.as_secs() as _, tv_nsec: wait.subsec_nanos() as _ };
             let count = match epoll::wait(&self.epoll, &mut events[..], Some(&wait)) {
                 Ok(count) => count,
@@ -108,6 +116,7 @@ impl GuestThread {
                 next_tick = now + TICK;
                 self.tick(now);
             }
+            self.retry_held(now);
         }
         for conn in self.conns.values_mut() {
             conn.end(None, Instant::now());
@@ -142,6 +151,16 @@ impl GuestThread {
         }
     }
 
+    /// Has the workers try again whether switches have room now for what the guest said.
+    fn retry_held(&mut self, now: Instant) {
+        if self.held.is_empty() || now < self.retry_at {
+            return;
+        }
+        self.retry_at = now + HELD_RETRY;
+        self.held.retain(|_, datapath| datapath.held_len() > 0 && !datapath.is_gone());
+        self.held.values().for_each(|datapath| self.guest.retry(datapath));
+    }
+
     /// A worker has something for the guest, or room for what it says; or the switch came or went.
     fn look_at(&mut self, dpid: DatapathId, now: Instant) {
         let datapath = self.guest.datapath(dpid);
@@ -156,6 +175,9 @@ impl GuestThread {
         }
         let Some(datapath) = datapath else { return };
         datapath.unlist();
+        if datapath.held_len() > 0 {
+            self.held.insert(dpid, Arc::clone(&datapath));
+        }
         let conn = self.conns.entry(dpid).or_insert_with(|| GuestConn::new(datapath, now));
         let done = conn.write(now);
         self.settle(dpid, done, now);

@@ -1,9 +1,11 @@
 //! Commands: what goes to switches other than the one in hand, to the World, and to the operator.
 
+use alloc::boxed::Box;
 use alloc::string::String;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
+use core::fmt;
 use core::mem;
 use core::ops::Range;
 
@@ -70,6 +72,17 @@ pub struct Commands {
     infos: Vec<String>,
     found: Vec<(&'static str, Found)>,
     not_told: u64,
+    rooms: Rooms,
+}
+
+/// How many bytes a switch has room for, where that is known.
+#[derive(Default)]
+struct Rooms(Option<Box<dyn Fn(DatapathId) -> usize + Send>>);
+
+impl fmt::Debug for Rooms {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Rooms").field(&self.0.is_some()).finish()
+    }
 }
 
 impl Commands {
@@ -90,7 +103,19 @@ impl Commands {
             infos: vec![],
             found: vec![],
             not_told: 0,
+            rooms: Rooms::default(),
         }
+    }
+
+    /// How many bytes a switch has room for is asked here from now on.
+    pub(crate) fn ask_room(&mut self, room: impl Fn(DatapathId) -> usize + Send + 'static) {
+        self.rooms = Rooms(Some(Box::new(room)));
+    }
+
+    /// Whether the switch has room for so many bytes behind all that is written here, whichever
+    /// switch that goes to. Another worker may have taken the room when they are sent.
+    pub fn has_room(&self, switch: DatapathId, bytes: usize) -> bool {
+        self.rooms.0.as_ref().is_none_or(|room| self.len + bytes <= room(switch))
     }
 
     /// The number of the worker whose commands they are, from 0.
@@ -327,6 +352,17 @@ mod tests {
 
     fn commands() -> Commands {
         Commands::new(3, Arc::default())
+    }
+
+    #[test]
+    fn room_is_counted_behind_all_that_is_written() {
+        let mut commands = commands();
+        assert!(commands.has_room(DatapathId(1), usize::MAX));
+        commands.ask_room(|switch| if switch == DatapathId(1) { 10 } else { 3 });
+        commands.to(DatapathId(1));
+        commands.append(&[1, 2]);
+        assert!(commands.has_room(DatapathId(1), 8) && !commands.has_room(DatapathId(1), 9));
+        assert!(commands.has_room(DatapathId(2), 1) && !commands.has_room(DatapathId(2), 2));
     }
 
     #[test]

@@ -169,6 +169,12 @@ impl<P: Primitives> Outgoing<P> {
         Time(self.deadline.load())
     }
 
+    /// How many bytes could be reserved now.
+    pub(crate) fn room(&self) -> usize {
+        let (waiting, coming) = halves(self.room.0.load());
+        FAR_MAX.saturating_sub(waiting + coming)
+    }
+
     /// Reserves room for so many bytes that are not a reply to this switch. It fails where the
     /// switch does not read and [`FAR_MAX`] bytes wait already. Replies have room beside them.
     pub(crate) fn reserve(&self, bytes: usize) -> bool {
@@ -291,6 +297,7 @@ mod tests {
     #[test]
     fn what_is_left_while_another_sends_is_sent_by_it() {
         let outgoing = Outgoing::<Std>::new(8, WITHIN);
+        assert_eq!(outgoing.room(), FAR_MAX - 1);
         assert!(outgoing.reserve(FAR_MAX - 1) && !outgoing.reserve(2) && outgoing.reserve(1));
         outgoing.redeem(FAR_MAX);
         let mut seen = vec![];

@@ -96,7 +96,7 @@ impl WorkerPlan {
     }
 
     /// A builder for each worker.
-    pub(crate) fn builders<N: Net>(
+    pub(crate) fn builders<N: Net + 'static>(
         self,
         config: &Config,
         shared: &Arc<Shared<N>>,
@@ -107,6 +107,11 @@ impl WorkerPlan {
         let registry = Arc::new(Registry::default());
         let state = Arc::new(DesignState::new(&config.design, self.threads));
         let builder = |(index, net)| {
+            let (mut output, rooms) = (pipelines.output(index as u8), Arc::clone(shared));
+            // One that is not connected gets nothing, whatever is said to it.
+            output.ask_room(move |switch| {
+                rooms.switches.find(switch).map_or(usize::MAX, |conn| conn.outgoing.room())
+            });
             let handoff = |role| Handoff::new(role, Arc::clone(&shared.batches));
             let parts = WorkerParts {
                 index,
@@ -116,7 +121,7 @@ impl WorkerPlan {
                 event_sink: Arc::clone(event_sink),
                 stats: Arc::default(),
                 pipeline: pipelines.pipeline(index as u8),
-                output: pipelines.output(index as u8),
+                output,
                 design: config.design,
                 handoff: self.role(index).map(handoff),
                 spin: config.spin,

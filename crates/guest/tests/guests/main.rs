@@ -14,12 +14,12 @@ use aldis_emulator::peer::{Peer, bare};
 use aldis_guest::{GuestError, GuestSpec, GuestState, Otherwise};
 use aldis_wire::header::kind;
 use aldis_wire::msg::{
-    Action, Field, FlowMod, FlowModFlags, FlowStatsRequest, Match, Message, PacketOut, PortNo,
-    StatsRequest, StatsRequestBody,
+    Action, Features, Field, FlowMod, FlowModFlags, FlowStatsRequest, Match, Message, PacketOut,
+    PortNo, StatsRequest, StatsRequestBody,
 };
 use aldis_wire::{MacAddr, NO_BUFFER, Version};
 
-use stage::{GuestStage, Listening, QUIET, decoded, frame, own, packet_in, send};
+use stage::{Behind, GuestStage, Listening, QUIET, decoded, frame, own, packet_in, send};
 
 const V10: Version = Version::V10;
 const V13: Version = Version::V13;
@@ -329,11 +329,11 @@ fn a_guest_that_floods_is_read_slowly_and_others_are_served() {
     let (stage, listening) = (GuestStage::start(), Listening::new());
     let switches = vec![aldis_apps::spelling::Spelled("7".parse().unwrap())];
     stage.add(GuestSpec { switches, ..listening.spec("floods") });
-    let (sink, mut other) = (stage.switch(V13, 7), stage.switch(V13, 8));
+    let (flooded, mut other) = (stage.switch(V13, 7), stage.switch(V13, 8));
     let (mut guest, _) = listening.guest(V13);
     stage.until("floods", |status| status.state == GuestState::Serving);
     // The switch that it floods reads, and so does no other see of it.
-    let mut sink = sink.socket().try_clone().unwrap();
+    let mut sink = flooded.socket().try_clone().unwrap();
     sink.set_read_timeout(None).unwrap();
     std::thread::spawn(move || std::io::copy(&mut sink, &mut std::io::sink()));
     let mut flows = vec![];
@@ -350,6 +350,43 @@ fn a_guest_that_floods_is_read_slowly_and_others_are_served() {
     // It is still a guest: nothing of it is lost, and it is asked.
     let status = stage.status("floods");
     assert_eq!((status.counts.faults, status.counts.refused), (0, 0));
+    stage.stop();
+}
+
+/// More than the sockets, what waits for a switch and what waits of a guest take together. The
+/// guest is not read until the switch reads.
+#[test]
+fn what_a_switch_has_no_room_for_waits_and_comes_in_order() {
+    const FLOWS: u64 = 8_000;
+    let (stage, listening) = (GuestStage::behind(1, Behind), Listening::new());
+    stage.add(listening.spec("fills"));
+    let (mut slow, mut other) = (stage.switch(V13, 7), stage.switch(V13, 8));
+    let (one, two) = (listening.guest(V13), listening.guest(V13));
+    let is_slow = |guest: &(Peer, Features)| guest.1.datapath_id.0 == 7;
+    let ((mut guest, _), (mut quick, _)) = if is_slow(&one) { (one, two) } else { (two, one) };
+    let saying = std::thread::spawn(move || {
+        for cookie in 0..FLOWS {
+            let actions = (0..60).map(|_| Action::output(PortNo(1)));
+            send(&mut guest, V13, 5, FlowMod::add(Match::new()).cookie(cookie).actions(actions));
+        }
+        guest
+    });
+    let said = || stage.status("fills").counts.messages;
+    let mut before = 0;
+    stage.until("fills", |status| {
+        std::thread::sleep(QUIET);
+        std::mem::replace(&mut before, status.counts.messages) == status.counts.messages
+    });
+    assert!((1..FLOWS).contains(&said()), "{} of {FLOWS}", said());
+    // What it says to another switch goes on.
+    send(&mut quick, V13, 6, FlowMod::add(Match::new()));
+    flow(&mut other, V13);
+    for cookie in 0..FLOWS {
+        let (_, there) = flow(&mut slow, V13);
+        assert_eq!(there.cookie, Cookie::of("fills").0 | cookie);
+    }
+    let _guest = saying.join().unwrap();
+    assert_eq!(stage.status("fills").counts.refused, 0);
     stage.stop();
 }
 
