@@ -2,7 +2,8 @@
 """What passing through Aldis to a guest costs: `aldis bench` against a guest behind the controller, and against it directly.
 
     cargo build --release && benches/guests.py [--rounds 5] [--seconds 3] [--switches 16] [--guest "aldis bench null"]
-    benches/guests.py --beside: what an observer that does not read, floods or dies costs the application learning-switch
+    benches/guests.py --beside: what an observer that does not read, floods or dies costs the application learning-switch, in the
+        second in which it is added and from then on
 
 The controller has core 0, the guest and the load core 1. Rounds through the controller and directly take turns. With windows of
 400 requests the rate is read, and the CPU time of the controller per request; with one request at a time the delay is. What counts
@@ -12,6 +13,7 @@ import argparse, json, os, shlex, socket, statistics, subprocess, sys, threading
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TICK = os.sysconf("SC_CLK_TCK")
+LOOP = 0.125
 
 
 def free():
@@ -109,38 +111,74 @@ def flood(guest):
         pass
 
 
+def on_core(process):
+    """Seconds that the threads of the controller have had a core, and that of a guest, where there is one."""
+    both = [0, 0]
+    for task in os.scandir(f"/proc/{process.pid}/task"):
+        had = int(open(f"{task.path}/schedstat", encoding="ascii").read().split()[0]) / 1e9
+        both[0] += had
+        both[1] += had if open(f"{task.path}/comm", encoding="ascii").read().startswith("guest ") else 0
+    return both
+
+
 def beside(args):
     listen, http = free(), free()
     controller = pinned(0, args.aldis, "run", "--listen", listen, "--http", http, "--workers", "1", "--apps", "learning-switch")
     try:
         listens(listen), listens(http)
-        rates = {kind: [] for kind in ("deaf", "floods", "dies")}
-        rate = lambda: bench(args, listen, 400)["requests_per_second"]["median"]
-        ask = lambda *words: subprocess.run([args.aldis, "guest", *words, "--http", http], check=True, stdout=subprocess.DEVNULL)
+        rounds = {kind: [] for kind in ("deaf", "floods", "dies")}
         for _ in range(args.rounds):
-            for kind, ratios in rates.items():
-                at = free()
-                guest = pinned(1, sys.executable, __file__, "--play", kind, at)
-                try:
-                    listens(at)
-                    none = rate()
-                    ask("add", kind, "--connect", at, "--observe")
-                    # What it may say at once is said by then.
-                    time.sleep(3)
-                    bad = rate()
-                    ask("pause", kind)
-                    ratios.append((bad / none, bad / rate()))
-                finally:
-                    guest.kill()
-                    guest.wait()
-                    ask("remove", kind)
-        for kind, ratios in rates.items():
-            none, paused = [[pair[place] for pair in ratios] for place in (0, 1)]
-            print(f"{kind}: others at {statistics.median(none):.2f} ({min(none):.2f} to {max(none):.2f}) of without it, "
-                  f"{statistics.median(paused):.2f} ({min(paused):.2f} to {max(paused):.2f}) of beside the same, paused")
+            for kind, found in rounds.items():
+                found.append(one_beside(args, kind, listen, http, controller))
+        of = lambda values: f"{statistics.median(values):.3f} ({min(values):.2f} to {max(values):.2f})"
+        for kind, found in rounds.items():
+            for part in ("first", "then"):
+                rate, cost = ([one[part][place] / (one["none"][place] + one["paused"][place]) * 2 for one in found] for place in (0, 1))
+                share = statistics.median(one[part][2] for one in found)
+                print(f"{kind}, {part}: others at {of(rate)}, CPU time of the controller a request {of(cost)}, "
+                      f"its thread has {share:.2%} of the core")
     finally:
         controller.kill()
         controller.wait()
+
+
+def one_beside(args, kind, listen, http, controller):
+    """Beside no guest, in the first second of one, from then on, and beside it paused: the rate, the CPU time of the controller a
+    request, and what the guest's thread has of the core.
+
+    One load goes on throughout, so that the switches are there when the guest comes. Its rate is read in pieces of LOOP seconds.
+    """
+    ask = lambda *words: subprocess.run([args.aldis, "guest", *words, "--http", http], check=True, stdout=subprocess.DEVNULL)
+    at, loops = free(), int((3 * args.seconds + 2) / LOOP)
+    guest = pinned(1, sys.executable, __file__, "--play", kind, at)
+    try:
+        listens(at)
+        load = subprocess.Popen(["taskset", "-c", "1", args.aldis, "bench", listen, "-s", str(args.switches), "-M", "1000", "-m",
+                                 str(round(LOOP * 1000)), "-l", str(loops), "--outstanding", "400", "-w", "0", "--json"],
+                                stdout=subprocess.PIPE)
+        begun, parts = time.monotonic(), {}
+
+        def lasts(part, seconds):
+            since, (all_before, its_before) = time.monotonic(), on_core(controller)
+            time.sleep(seconds)
+            until, (all_after, its_after) = time.monotonic(), on_core(controller)
+            shares = ((all_after - all_before) / (until - since), (its_after - its_before) / (until - since))
+            parts[part] = (since - begun, until - begun, *shares)
+
+        time.sleep(0.5)
+        lasts("none", args.seconds - 0.5)
+        ask("add", kind, "--connect", at, "--observe")
+        lasts("first", 1)
+        lasts("then", args.seconds)
+        ask("pause", kind)
+        lasts("paused", args.seconds)
+        rates = json.loads(load.communicate(timeout=60)[0])["requests_per_second"]["loops"]
+        rate = lambda since, until: statistics.mean(rates[int(since / LOOP) + 1:int(until / LOOP)])
+        return {part: (rate(since, until), share / rate(since, until), its) for part, (since, until, share, its) in parts.items()}
+    finally:
+        guest.kill()
+        guest.wait()
+        ask("remove", kind)
 
 
 def report(args, listen, at, controller):

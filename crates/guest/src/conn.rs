@@ -16,8 +16,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 use crate::datapath::{Datapath, SessionId};
 use crate::inbound::{Inbound, bare};
 use crate::limits::{
-    ANSWERS_MAX, ECHO_EVERY, HANDSHAKE_WITHIN, RETRY_FIRST, RETRY_MAX, SERVED_WELL, STALLED_AFTER,
-    UNREAD_MAX,
+    ANSWERS_MAX, ECHO_EVERY, HANDSHAKE_WITHIN, RETRY_FIRST, RETRY_MAX, SEND_BUFFER, SERVED_WELL,
+    STALLED_AFTER, UNREAD_MAX,
 };
 use crate::refusal;
 use crate::relay::Relay;
@@ -119,6 +119,7 @@ impl GuestConn {
             rustix::net::socket_with(family, SocketType::STREAM, flags, Some(ipproto::TCP))
                 .map_err(io::Error::from)?;
         sockopt::set_tcp_nodelay(&socket, true).map_err(io::Error::from)?;
+        sockopt::set_socket_send_buffer_size(&socket, SEND_BUFFER).map_err(io::Error::from)?;
         match rustix::net::connect(&socket, &to) {
             Ok(()) | Err(rustix::io::Errno::INPROGRESS) => {}
             Err(error) => return Err(io::Error::from(error).into()),

@@ -33,6 +33,11 @@ pub(crate) const HELD_RETRY: Duration = Duration::from_millis(5);
 /// read of its socket.
 pub(crate) const ANSWERS_MAX: usize = 256 << 10;
 
+/// What the kernel may hold for a guest at one switch, in bytes; it counts twice as many. Left
+/// alone it would hold megabytes for a guest that does not read, each copied beside the work for
+/// others, and hide that it does not.
+pub(crate) const SEND_BUFFER: usize = 256 << 10;
+
 /// Bytes that are read of a socket of a guest at once.
 pub(crate) const READ_MAX: usize = 64 << 10;
 
