@@ -55,7 +55,8 @@ impl GuestApp {
         let stalls = stalls || handing.as_ref().is_some_and(Handing::is_full);
         handing = handing.filter(|_| !stalls);
         let passes = otherwise == Otherwise::Next || observes;
-        if handing.is_none() && passes && grant.is_whole() {
+        let goes_on = passes && grant.is_whole();
+        if handing.is_none() && goes_on {
             // They go on as they are, and cost no more than being counted.
             let requests = run.requests.len() as u64;
             return if stalls { counts.shed.add(requests) } else { counts.missed.add(requests) };
@@ -79,6 +80,11 @@ impl GuestApp {
                 Some(handing) => {
                     let taken = self.guest.may_be_asked(batch.now) && handing.push(&request);
                     shed += u64::from(!taken);
+                    if !taken && goes_on && !handing.has_room(request.message.len()) {
+                        // The others of the run are not looked at.
+                        shed += (run.requests.end - index - 1) as u64;
+                        break;
+                    }
                     taken
                 }
                 None => {

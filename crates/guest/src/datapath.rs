@@ -233,7 +233,7 @@ impl Datapath {
     #[inline]
     pub(crate) fn hand(&self, session: SessionId) -> Option<Handing<'_>> {
         let outbox = lock(&self.outbox);
-        let (version, queue) = (session.version(), self.guest.bounds.queue());
+        let (version, queue) = (session.version(), self.guest.queue());
         let is_on = outbox.session == Some(session);
         is_on.then_some(Handing { datapath: self, version, queue, outbox, handed: 0 })
     }
@@ -355,12 +355,18 @@ impl Handing<'_> {
         self.outbox.bytes.len() + REQUEST_MIN > self.queue
     }
 
+    /// Whether a request of so many bytes finds room.
+    #[inline]
+    pub(crate) fn has_room(&self, bytes: usize) -> bool {
+        self.outbox.bytes.len() + bytes <= self.queue
+    }
+
     /// Hands one over; false where it finds no room, or the guest's version has no words for it.
     #[inline]
     pub(crate) fn push(&mut self, request: &Handed<'_>) -> bool {
         let Datapath { guest, info, .. } = self.datapath;
         let at = self.outbox.bytes.len();
-        if at + request.message.len() > self.queue {
+        if !self.has_room(request.message.len()) {
             return false;
         }
         if self.version == info.version {

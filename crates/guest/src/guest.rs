@@ -15,7 +15,7 @@ use crate::bounds::GuestBounds;
 use crate::cookie::Cookies;
 use crate::datapath::Datapath;
 use crate::grant::Grant;
-use crate::limits::{FAULTS_MAX, FAULTS_WITHIN, RELAY_MAX};
+use crate::limits::{FAULTS_MAX, FAULTS_WITHIN, FLOODS_QUEUE, RELAY_MAX};
 use crate::relay::Relay;
 use crate::shares::{GuestInbox, WaitingWeights};
 use crate::spec::GuestSpec;
@@ -67,6 +67,8 @@ pub(crate) struct Guest {
     shed_seen: AtomicU64,
     /// When it last had more to say than it was asked for.
     flooded_at: LastTime,
+    /// Whether nothing is read of it for that.
+    floods: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -169,6 +171,7 @@ impl Guest {
             shed_at: LastTime::default(),
             shed_seen: AtomicU64::new(0),
             flooded_at: LastTime::default(),
+            floods: AtomicBool::new(false),
         }))
     }
 
@@ -214,9 +217,19 @@ impl Guest {
         is_newer || self.shed_at.is_recent(self.added)
     }
 
-    /// It has more to say than it was asked for.
-    pub(crate) fn floods(&self) {
-        self.flooded_at.set(self.added);
+    /// Whether it has more to say than it was asked for: nothing is read of it then.
+    pub(crate) fn set_floods(&self, floods: bool) {
+        if floods {
+            self.flooded_at.set(self.added);
+        }
+        self.floods.store(floods, Ordering::Relaxed);
+    }
+
+    /// Bytes that may wait for it at one switch now.
+    #[inline]
+    pub(crate) fn queue(&self) -> usize {
+        let most = if self.floods.load(Ordering::Relaxed) { FLOODS_QUEUE } else { usize::MAX };
+        self.bounds.queue().min(most)
     }
 
     /// Requests that it was handed, and messages that it sent.

@@ -44,6 +44,9 @@ pub(crate) struct GuestThread {
     allowance: Allowance,
     /// Whether more of the guest may be read.
     may_read: bool,
+    /// Whether the bell wakes it. While nothing is read of a guest that floods, each reply that
+    /// comes back for it would: the ticks are soon enough.
+    hears_bell: bool,
     /// Switches that had no room for something that the guest said.
     held: HashMap<DatapathId, Arc<Datapath>>,
     /// When their workers try again.
@@ -75,6 +78,7 @@ impl GuestThread {
             served: true,
             allowance: Allowance::new(now),
             may_read: true,
+            hears_bell: true,
             held: HashMap::new(),
             retry_at: now,
             trial: Trial::none(now),
@@ -109,6 +113,9 @@ impl GuestThread {
                     dpid => self.served(DatapathId(dpid), event.flags, now),
                 }
             }
+            if next_tick <= now && !self.hears_bell {
+                self.guest.take_ready(&mut ready);
+            }
             for dpid in ready.drain(..) {
                 self.look_at(dpid, now);
             }
@@ -116,6 +123,7 @@ impl GuestThread {
                 next_tick = now + TICK;
                 self.tick(now);
             }
+            self.heed_bell();
             self.retry_held(now);
         }
         for conn in self.conns.values_mut() {
@@ -146,8 +154,18 @@ impl GuestThread {
         let (requests, messages) = self.guest.counted();
         let requests = if self.guest.grant.spec().observe { 0 } else { requests };
         self.may_read = self.allowance.is_left(now, requests, messages);
-        if !self.may_read {
-            self.guest.floods();
+        self.guest.set_floods(!self.may_read);
+    }
+
+    /// Has the bell wake it where more of the guest may be read, and not where it floods.
+    fn heed_bell(&mut self) {
+        if self.hears_bell != self.may_read {
+            let flags = if self.may_read { EventFlags::IN } else { EventFlags::empty() };
+            let key = EventData::new_u64(BELL);
+            // Where that failed, the ticks go on taking what is there.
+            if epoll::modify(&self.epoll, self.guest.bell(), key, flags).is_ok() {
+                self.hears_bell = self.may_read;
+            }
         }
     }
 

@@ -329,7 +329,7 @@ fn a_guest_that_floods_is_read_slowly_and_others_are_served() {
     let (stage, listening) = (GuestStage::start(), Listening::new());
     let switches = vec![aldis_apps::spelling::Spelled("7".parse().unwrap())];
     stage.add(GuestSpec { switches, ..listening.spec("floods") });
-    let (flooded, mut other) = (stage.switch(V13, 7), stage.switch(V13, 8));
+    let (mut flooded, mut other) = (stage.switch(V13, 7), stage.switch(V13, 8));
     let (mut guest, _) = listening.guest(V13);
     stage.until("floods", |status| status.state == GuestState::Serving);
     // The switch that it floods reads, and so does no other see of it.
@@ -347,7 +347,9 @@ fn a_guest_that_floods_is_read_slowly_and_others_are_served() {
     }
     send(&mut other, V13, 1, packet_in(V13, 3, &frame(9, 0)));
     other.expect(kind::PACKET_OUT).unwrap();
-    // It is still a guest: nothing of it is lost, and it is asked.
+    // It is still a guest: it is asked, and nothing of it is lost.
+    send(&mut flooded, V13, 2, packet_in(V13, 3, &frame(9, 0)));
+    guest.expect(kind::PACKET_IN).unwrap();
     let status = stage.status("floods");
     assert_eq!((status.counts.faults, status.counts.refused), (0, 0));
     stage.stop();
