@@ -6,19 +6,20 @@
 //!                                └────────▶ ring: the newest bytes ──▶ `--last`
 //! ```
 //!
-//! It sleeps until a client comes, unless a ring is wanted. It waits for no client: what a client
+//! It sleeps until a client comes, unless a ring is wanted. Then it looks at the lanes from time to
+//! time, and a worker that fills its lane faster wakes it. It waits for no client: what a client
 //! does not take is counted, in the file. The tap is on only while a client or the ring listens.
 
 mod client;
 mod lanes;
 mod ring;
 
-use std::thread;
+use std::thread::{self, Thread};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use aldis_engine::Handle;
 use aldis_http::recording::{self, RecordingReceiver, RecordingRequest, RecordingSender};
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use crossbeam_channel::{Receiver, Sender, TryRecvError};
 use serde_json::json;
 
 use crate::config::Config;
@@ -26,8 +27,16 @@ use client::RecordingClient;
 use lanes::Lanes;
 use ring::RecordingRing;
 
-/// How often the lanes are emptied.
-const EVERY: Duration = Duration::from_millis(4);
+/// How often the lanes are emptied while a client records: often enough to follow what happens, and
+/// seldom enough that a turn finds as much as is worth a system call.
+const EVERY: Duration = Duration::from_millis(20);
+
+/// How often they are for the ring alone, which only keeps chunks.
+const RING_EVERY: Duration = Duration::from_millis(100);
+
+/// How often there is a turn while something waits for the next one: a client that has taken less
+/// than there was, a ring whose memory is not resident yet.
+const SOON: Duration = Duration::from_millis(4);
 
 /// How old an event is before it is merged: each worker has given away older ones by then.
 const MERGED_AFTER: Duration = Duration::from_millis(25);
@@ -40,8 +49,17 @@ const QUEUED_MAX: usize = 64;
 
 /// The recorder's handle. Its thread ends when this is dropped.
 pub(crate) struct Recorder {
-    orders: Sender<RecordingOrder>,
+    /// Nothing as it is dropped.
+    orders: Option<Sender<RecordingOrder>>,
+    thread: Thread,
     has_ring: bool,
+}
+
+impl Drop for Recorder {
+    fn drop(&mut self) {
+        self.orders = None;
+        self.thread.unpark();
+    }
 }
 
 struct RecordingOrder {
@@ -61,8 +79,9 @@ impl Recorder {
         let mut turns = RecorderTurns::new(engine, about, ring);
         let work = move || turns.run(&taken);
         let spawned = thread::Builder::new().name("recorder".into()).spawn(work);
-        spawned.map_err(|error| format!("cannot start the recorder: {error}"))?;
-        Ok(Recorder { orders, has_ring: ring.is_some() })
+        let spawned = spawned.map_err(|error| format!("cannot start the recorder: {error}"))?;
+        let (orders, thread) = (Some(orders), spawned.thread().clone());
+        Ok(Recorder { orders, thread, has_ring: ring.is_some() })
     }
 
     /// Begins a recording.
@@ -79,10 +98,9 @@ impl Recorder {
         }
         let (sender, receiver) = recording::channel();
         let order = RecordingOrder { request, sender };
-        match self.orders.try_send(order) {
-            Ok(()) => Ok(receiver),
-            Err(_) => Err("the recorder is busy; try again".into()),
-        }
+        let taken = self.orders.as_ref().is_some_and(|orders| orders.try_send(order).is_ok());
+        self.thread.unpark();
+        taken.then_some(receiver).ok_or_else(|| "the recorder is busy; try again".into())
     }
 }
 
@@ -137,23 +155,35 @@ impl RecorderTurns {
 
     /// Works until the handle is dropped.
     fn run(&mut self, orders: &Receiver<RecordingOrder>) {
+        self.engine.tap().wakes_me();
         loop {
-            let wants = self.ring.is_some() || !self.clients.is_empty() || !self.waiting.is_empty();
-            self.turn(wants);
-            let order = match wants {
-                true => orders.recv_timeout(EVERY),
-                false => orders.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            };
-            match order {
-                Ok(order) => self.take(order),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => break,
+            self.rest();
+            loop {
+                match orders.try_recv() {
+                    Ok(order) => self.take(order),
+                    Err(TryRecvError::Empty) => break,
+                    Err(TryRecvError::Disconnected) => return self.turn(false),
+                }
             }
             if self.on {
                 self.work();
             }
         }
-        self.turn(false);
+    }
+
+    /// Sleeps until there is something to do, or it is woken.
+    fn rest(&mut self) {
+        let listens = !self.clients.is_empty() || !self.waiting.is_empty();
+        self.turn(self.ring.is_some() || listens);
+        let is_behind = self.clients.iter().any(RecordingClient::is_behind);
+        let grows = self.ring.as_ref().is_some_and(RecordingRing::grows);
+        let time = match &self.ring {
+            _ if is_behind || grows || !self.waiting.is_empty() => SOON,
+            _ if listens => EVERY,
+            Some(_) => RING_EVERY,
+            None => return thread::park(),
+        };
+        thread::park_timeout(time);
     }
 
     /// Turns the tap on or off.
@@ -178,7 +208,7 @@ impl RecorderTurns {
     fn take(&mut self, order: RecordingOrder) {
         self.turn(true);
         let now = self.engine.now().0;
-        let after = nanos(MERGED_AFTER + 2 * EVERY);
+        let after = nanos(MERGED_AFTER + 2 * SOON);
         let due = if order.request.last.is_some() { now + after } else { now };
         self.waiting.push((due, order));
     }
@@ -201,9 +231,12 @@ impl RecorderTurns {
         }
         let tap = engine.tap();
         lanes.done(|chunk| match ring {
-            Some(ring) => ring.keep(chunk, |chunk| tap.give_back(chunk)),
+            Some(ring) => tap.give_back(ring.keep(chunk)),
             None => tap.give_back(chunk),
         });
+        if let Some(ring) = ring {
+            ring.grow();
+        }
         clients.retain_mut(|client| client.send(now));
     }
 

@@ -8,15 +8,18 @@
 //!
 //! Each worker has a *lane* of its own: chunks of one size, allocated when the tap is turned on,
 //! and two bounded queues. A visit, or the output of a batch for one switch, is copied in one
-//! piece. No lane is shared by workers, nothing is allocated, and no system call is made. Where no
-//! free chunk is left, the recorder does not keep up: what is lost is counted, and the count stands
-//! in front of what comes next. Turned off, the tap costs a test for each visit and each write.
+//! piece. No lane is shared by workers, and nothing is allocated. The recorder looks at the lanes
+//! from time to time; where half of a lane's chunks are full before that, its worker wakes it, which
+//! is the one system call. Where no free chunk is left, the recorder does not keep up: what is lost
+//! is counted, and the count stands in front of what comes next. Turned off, the tap costs a test
+//! for each visit and each write.
 //!
 //! Deliberately absent: files and formats. [`Chunk::events`] says what a chunk holds.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::Thread;
 
 use aldis_recording::Endpoints;
 use crossbeam_queue::ArrayQueue;
@@ -26,7 +29,7 @@ use crate::limits::{TAP_CHUNK, TAP_CHUNK_SMALL, TAP_CHUNKS};
 mod chunk;
 mod writer;
 
-pub use chunk::Chunk;
+pub use chunk::{Chunk, ChunkTally};
 pub(crate) use writer::TapWriter;
 
 /// What all lanes share.
@@ -34,13 +37,15 @@ pub(crate) use writer::TapWriter;
 pub(crate) struct TapShared {
     on: AtomicBool,
     lanes: Box<[TapLane]>,
+    /// The recorder's thread.
+    recorder: OnceLock<Thread>,
 }
 
 /// The chunks of one worker, or of the publisher.
 #[derive(Debug)]
 struct TapLane {
-    full: ArrayQueue<Vec<u8>>,
-    free: ArrayQueue<Vec<u8>>,
+    full: ArrayQueue<Chunk>,
+    free: ArrayQueue<Chunk>,
     /// Bytes of each chunk.
     chunk: usize,
 }
@@ -53,7 +58,14 @@ impl TapShared {
             free: ArrayQueue::new(2 * TAP_CHUNKS),
             chunk: if index < workers { TAP_CHUNK } else { TAP_CHUNK_SMALL },
         };
-        TapShared { on: AtomicBool::new(false), lanes: (0..=workers).map(lane).collect() }
+        let (on, recorder) = (AtomicBool::new(false), OnceLock::new());
+        TapShared { on, lanes: (0..=workers).map(lane).collect(), recorder }
+    }
+
+    fn wake_recorder(&self) {
+        if let Some(thread) = self.recorder.get() {
+            thread.unpark();
+        }
     }
 
     #[inline]
@@ -83,13 +95,19 @@ impl Tap {
         self.0.lanes.len()
     }
 
+    /// Workers wake the calling thread (`Thread::unpark`) where it has to take chunks before it
+    /// would by itself. The first call of this counts.
+    pub fn wakes_me(&self) {
+        self.0.recorder.get_or_init(std::thread::current);
+    }
+
     /// Turns it on, with empty chunks.
     pub fn turn_on(&self) {
         for (index, lane) in self.0.lanes.iter().enumerate() {
             while self.take(index).is_some() {}
             for _ in lane.free.len()..TAP_CHUNKS {
                 // There is room for twice as many.
-                let _ = lane.free.push(Vec::with_capacity(lane.chunk));
+                let _ = lane.free.push(Chunk::empty(index, lane.chunk));
             }
         }
         self.0.on.store(true, Ordering::Relaxed);
@@ -105,20 +123,18 @@ impl Tap {
 
     /// The oldest full chunk of a lane.
     pub fn take(&self, lane: usize) -> Option<Chunk> {
-        let bytes = self.0.lanes.get(lane)?.full.pop()?;
-        Some(Chunk { worker: lane as u16, bytes })
+        self.0.lanes.get(lane)?.full.pop()
     }
 
     /// Gives a chunk back, to be filled again. Where the recorder keeps it, it gives an empty one.
     pub fn give_back(&self, chunk: Chunk) {
-        let Chunk { worker, mut bytes } = chunk;
-        let Some(lane) = self.0.lanes.get(usize::from(worker)) else { return };
-        bytes.clear();
-        if bytes.capacity() < lane.chunk {
-            bytes = Vec::with_capacity(lane.chunk);
-        }
+        let index = chunk.lane();
+        let Some(lane) = self.0.lanes.get(index) else { return };
         if self.0.is_on() && lane.free.len() < TAP_CHUNKS {
-            let _ = lane.free.push(bytes);
+            let has_room = chunk.capacity() >= lane.chunk;
+            let empty =
+                if has_room { chunk.emptied(index) } else { Chunk::empty(index, lane.chunk) };
+            let _ = lane.free.push(empty);
         }
     }
 }

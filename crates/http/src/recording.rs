@@ -22,17 +22,49 @@ pub struct RecordingRequest {
 }
 
 /// The recorder's end.
-#[derive(Clone, Debug)]
-pub struct RecordingSender(Sender<Vec<u8>>);
+#[derive(Debug)]
+pub struct RecordingSender {
+    pieces: Sender<Vec<u8>>,
+    spare: Receiver<Vec<u8>>,
+}
 
 /// The server's end.
 #[derive(Debug)]
-pub struct RecordingReceiver(pub(crate) Receiver<Vec<u8>>);
+pub struct RecordingReceiver {
+    pieces: Receiver<Vec<u8>>,
+    spare: Sender<Vec<u8>>,
+}
+
+/// A piece that is sent to a client. Its memory goes back to the recorder behind that, which would
+/// otherwise ask the kernel for new pages for each piece.
+pub(crate) struct RecordingPiece {
+    bytes: Vec<u8>,
+    spare: Sender<Vec<u8>>,
+}
+
+impl AsRef<[u8]> for RecordingPiece {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl Drop for RecordingPiece {
+    fn drop(&mut self) {
+        // Where there are enough, or the recorder is gone, the memory is given up.
+        let _ = self.spare.try_send(std::mem::take(&mut self.bytes));
+    }
+}
 
 impl RecordingReceiver {
     /// The pieces that are there, without waiting for more.
     pub fn pieces(&mut self) -> impl Iterator<Item = Vec<u8>> {
-        std::iter::from_fn(|| self.0.try_recv().ok())
+        std::iter::from_fn(|| self.pieces.try_recv().ok())
+    }
+
+    /// The next piece; nothing where there will be none.
+    pub(crate) async fn next_piece(&mut self) -> Option<RecordingPiece> {
+        let bytes = self.pieces.recv().await?;
+        Some(RecordingPiece { bytes, spare: self.spare.clone() })
     }
 }
 
@@ -50,21 +82,30 @@ pub enum SentPiece {
 /// Both ends.
 pub fn channel() -> (RecordingSender, RecordingReceiver) {
     let (sender, receiver) = mpsc::channel(RECORDING_PIECES_MAX);
-    (RecordingSender(sender), RecordingReceiver(receiver))
+    let (given_back, spare) = mpsc::channel(RECORDING_PIECES_MAX);
+    let receiver = RecordingReceiver { pieces: receiver, spare: given_back };
+    (RecordingSender { pieces: sender, spare }, receiver)
 }
 
 impl RecordingSender {
     /// Sends a piece, if there is room.
     pub fn send(&self, piece: Vec<u8>) -> SentPiece {
-        match self.0.try_send(piece) {
+        match self.pieces.try_send(piece) {
             Ok(()) => SentPiece::Sent,
             Err(TrySendError::Full(piece)) => SentPiece::Full(piece),
             Err(TrySendError::Closed(_)) => SentPiece::Gone,
         }
     }
 
+    /// The memory of a piece that was sent, empty.
+    pub fn spare(&mut self) -> Option<Vec<u8>> {
+        let mut spare = self.spare.try_recv().ok()?;
+        spare.clear();
+        Some(spare)
+    }
+
     /// Whether the client is gone.
     pub fn is_gone(&self) -> bool {
-        self.0.is_closed()
+        self.pieces.is_closed()
     }
 }

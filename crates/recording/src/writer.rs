@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 
 use crate::block::{self, code, kind};
 use crate::event::{ConnKey, Endpoints, Mark, RecordedEvent, TimedEvent};
-use crate::frame::{ACK, FIN, PUSH, SYN, TcpSegment};
+use crate::frame::{ACK, FIN, FrameHead, PUSH, SYN, TcpSegment};
 use crate::limits::{FORMAT, PACKET_BYTES_MAX};
 
 /// Kinds of packets, in their custom option.
@@ -59,9 +59,18 @@ pub struct RecordingWriter {
 
 #[derive(Clone, Copy, Debug)]
 struct StreamState {
-    ends: Endpoints,
+    /// What stands in front of the bytes, the switch's first.
+    heads: [FrameHead; 2],
     /// The next sequence numbers, the switch's first.
     next: [u32; 2],
+}
+
+impl StreamState {
+    fn new(ends: Endpoints, next: u32) -> StreamState {
+        let Endpoints { peer, local } = ends;
+        let heads = [FrameHead::new(peer, local, true), FrameHead::new(local, peer, false)];
+        StreamState { heads, next: [next; 2] }
+    }
 }
 
 /// What is said of a packet.
@@ -112,7 +121,7 @@ impl RecordingWriter {
         match timed.event {
             RecordedEvent::Opened { conn, ends } => self.open(timed, conn, ends, out),
             RecordedEvent::Known { conn, ends, dpid } => {
-                self.streams.insert(conn, StreamState { ends, next: [1; 2] });
+                self.streams.insert(conn, StreamState::new(ends, 1));
                 stamped(out, custom::KNOWN, timed, |out| {
                     out.extend_from_slice(&conn.to_le_bytes());
                     out.extend_from_slice(&dpid.to_le_bytes());
@@ -154,8 +163,7 @@ impl RecordingWriter {
     }
 
     fn open(&mut self, timed: &TimedEvent<'_>, conn: ConnKey, ends: Endpoints, out: &mut Vec<u8>) {
-        let state = self.streams.entry(conn).or_insert(StreamState { ends, next: [0; 2] });
-        *state = StreamState { ends, next: [0; 2] };
+        self.streams.insert(conn, StreamState::new(ends, 0));
         let opened = tag(packet::OPENED, conn, timed.worker);
         self.packet(timed.at_ns, opened, SYN, &[], true, out);
         let filler = tag(packet::FILLER, conn, timed.worker);
@@ -204,18 +212,15 @@ impl RecordingWriter {
     ) {
         let Some(state) = self.streams.get_mut(&tag.conn) else { return };
         let [own, others] = if by_switch { [0, 1] } else { [1, 0] };
-        let [from, to] = match by_switch {
-            true => [state.ends.peer, state.ends.local],
-            false => [state.ends.local, state.ends.peer],
-        };
         let acknowledged = if flags & ACK == 0 { 0 } else { state.next[others] };
         let sequence = state.next[own];
-        let segment = TcpSegment { from, to, sequence, acknowledged, flags, by_switch, bytes };
+        let segment = TcpSegment { sequence, acknowledged, flags, bytes };
         // SYN and FIN count as one byte.
         let counted = bytes.len() as u32 + u32::from(flags & (SYN | FIN) != 0);
         state.next[own] = sequence.wrapping_add(counted);
         let lost = std::mem::take(&mut self.lost);
-        put_packet(self.started_ns.saturating_add(at_ns), tag, lost, &segment, out);
+        let at_ns = self.started_ns.saturating_add(at_ns);
+        put_packet(at_ns, tag, lost, &state.heads[own], &segment, out);
     }
 }
 
@@ -231,16 +236,21 @@ impl PacketTag {
 }
 
 /// An enhanced packet block (§4.3).
-fn put_packet(at_ns: u64, tag: PacketTag, lost: u64, segment: &TcpSegment<'_>, out: &mut Vec<u8>) {
-    let len = (segment.header_len() + segment.bytes.len()) as u32;
+fn put_packet(
+    at_ns: u64,
+    tag: PacketTag,
+    lost: u64,
+    head: &FrameHead,
+    segment: &TcpSegment<'_>,
+    out: &mut Vec<u8>,
+) {
+    let len = (head.len() + segment.bytes.len()) as u32;
     block::block(out, kind::PACKET, |out| {
-        out.extend_from_slice(&0u32.to_le_bytes());
-        out.extend_from_slice(&((at_ns >> 32) as u32).to_le_bytes());
-        out.extend_from_slice(&(at_ns as u32).to_le_bytes());
-        out.extend_from_slice(&len.to_le_bytes());
-        out.extend_from_slice(&len.to_le_bytes());
+        // The interface, the time, and the length, as recorded and as it was.
+        let words = [0, (at_ns >> 32) as u32, at_ns as u32, len, len];
+        words.iter().for_each(|word| out.extend_from_slice(&word.to_le_bytes()));
         let begin = out.len();
-        segment.write(out);
+        head.write(segment, out);
         block::pad(out, begin);
         let PacketTag { kind, flags, worker, conn } = tag;
         let [low, high] = worker.to_le_bytes();

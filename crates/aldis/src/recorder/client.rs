@@ -88,6 +88,11 @@ impl RecordingClient {
         !self.ended
     }
 
+    /// Whether it has taken less than there was.
+    pub(super) fn is_behind(&self) -> bool {
+        !self.pieces.is_empty()
+    }
+
     /// Nothing more is to come.
     pub(super) fn end(&mut self) {
         self.close_piece();
@@ -144,7 +149,8 @@ impl RecordingClient {
     }
 
     fn close_piece(&mut self) {
-        let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(PIECE));
+        let empty = self.sender.spare().unwrap_or_else(|| Vec::with_capacity(PIECE));
+        let piece = std::mem::replace(&mut self.piece, empty);
         self.waiting += piece.len();
         self.pieces.push_back(piece);
     }

@@ -46,11 +46,21 @@ impl Lanes {
 
     /// Hands out all events up to this time, in order.
     pub(super) fn merge(&mut self, until: u64, mut to: impl FnMut(&TimedEvent<'_>)) {
+        let last = (until, usize::MAX);
         loop {
-            let times = self.lanes.iter().enumerate();
-            let times = times.filter_map(|(index, lane)| Some((lane.next_time()?, index)));
-            let Some((_, index)) = times.min().filter(|(at, _)| *at <= until) else { return };
-            self.lanes[index].hand_out(&mut to);
+            let nexts = self.lanes.iter().enumerate();
+            let nexts = nexts.filter_map(|(index, lane)| Some((lane.next_time()?, index)));
+            // The first one, and where the next one begins.
+            let mut ahead = [last; 2];
+            for next in nexts.filter(|next| *next < last) {
+                let [first, second] = ahead;
+                ahead = if next < first { [next, first] } else { [first, second.min(next)] };
+            }
+            let [first, next] = ahead;
+            if first == last {
+                return;
+            }
+            self.lanes[first.1].hand_out(|at_ns| (at_ns, first.1) < next, &mut to);
         }
     }
 
@@ -75,12 +85,15 @@ impl LaneQueue {
         Some(event.at_ns)
     }
 
-    fn hand_out(&mut self, to: &mut impl FnMut(&TimedEvent<'_>)) {
+    /// Hands out the events of the first chunk that come by these times.
+    fn hand_out(&mut self, comes: impl Fn(u64) -> bool, to: &mut impl FnMut(&TimedEvent<'_>)) {
         let Some(chunk) = self.chunks.front() else { return };
         let mut at = self.at;
         // The pieces of a record belong together, though another lane may have something between.
-        let mut joins = true;
-        while joins && let Some((event, next)) = chunk.event_at(at) {
+        let mut joins = false;
+        while let Some((event, next)) = chunk.event_at(at)
+            && (joins || comes(event.at_ns))
+        {
             to(&event);
             joins = super::client::has_more(&event);
             at = next;

@@ -1,5 +1,6 @@
 //! A chunk: records one behind the other, each with a head of a fixed length.
 
+use aldis_control::Time;
 use aldis_recording::{Mark, RecordedEvent, TimedEvent};
 
 use super::ends_of;
@@ -34,16 +35,85 @@ pub(super) mod kind {
 }
 
 /// What a lane filled.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Chunk {
-    pub(super) worker: u16,
-    pub(super) bytes: Vec<u8>,
+    worker: u16,
+    bytes: Vec<u8>,
+    tally: ChunkTally,
+}
+
+/// What a chunk holds in all, counted while it is filled: so that one that is thrown away need not
+/// be read again.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct ChunkTally {
+    /// When the last record was made, in nanoseconds since the controller's start.
+    pub last_ns: u64,
+    /// Visits and writes, those that a gap in it counts included.
+    pub events: u64,
+    /// Their bytes.
+    pub bytes: u64,
+    /// Whether a connection began or ended in it.
+    pub has_ends: bool,
+}
+
+/// The head of a record.
+#[derive(Clone, Copy)]
+pub(super) struct RecordHead {
+    pub(super) kind: u8,
+    pub(super) flags: u8,
+    pub(super) at: Time,
+    pub(super) conn: u64,
+    pub(super) value: u64,
 }
 
 impl Chunk {
     /// An empty one of a lane, which holds so many bytes.
     pub fn empty(lane: usize, bytes: usize) -> Chunk {
-        Chunk { worker: lane as u16, bytes: Vec::with_capacity(bytes) }
+        let (bytes, tally) = (Vec::with_capacity(bytes), ChunkTally::default());
+        Chunk { worker: lane as u16, bytes, tally }
+    }
+
+    /// An empty one, whose memory was written to already: a worker that fills it later waits for no
+    /// page of the kernel.
+    pub fn resident(lane: usize, bytes: usize) -> Chunk {
+        let mut chunk = Chunk::empty(lane, bytes);
+        chunk.bytes.resize(bytes, u8::MAX);
+        chunk.bytes.clear();
+        chunk
+    }
+
+    /// The same memory, empty, for a lane.
+    pub fn emptied(mut self, lane: usize) -> Chunk {
+        self.bytes.clear();
+        self.worker = lane as u16;
+        self.tally = ChunkTally::default();
+        self
+    }
+
+    /// What it holds in all.
+    pub fn tally(&self) -> &ChunkTally {
+        &self.tally
+    }
+
+    /// Bytes for which there is room.
+    pub(super) fn room(&self) -> usize {
+        self.bytes.capacity() - self.bytes.len()
+    }
+
+    /// Appends a record, for which there is room.
+    pub(super) fn put(&mut self, head: RecordHead, bytes: &[u8]) {
+        let RecordHead { kind, flags, at, conn, value } = head;
+        let mut record = [0; HEAD];
+        record[0] = kind;
+        record[1] = flags;
+        record[4..8].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
+        record[8..16].copy_from_slice(&at.0.to_le_bytes());
+        record[16..24].copy_from_slice(&conn.to_le_bytes());
+        record[24..].copy_from_slice(&value.to_le_bytes());
+        self.bytes.extend_from_slice(&record);
+        self.bytes.extend_from_slice(bytes);
+        self.tally.last_ns = at.0;
+        self.tally.count(head, bytes.len());
     }
 
     /// Its lane.
@@ -68,9 +138,10 @@ impl Chunk {
 
     /// Appends what another chunk of the lane holds, if there is room. Returns whether there was.
     pub fn append(&mut self, other: &Chunk) -> bool {
-        let fits = self.bytes.len() + other.bytes.len() <= self.bytes.capacity();
+        let fits = other.bytes.len() <= self.room();
         if fits {
             self.bytes.extend_from_slice(&other.bytes);
+            self.tally.add(&other.tally);
         }
         fits
     }
@@ -109,6 +180,31 @@ impl Chunk {
             at = next;
             Some(event)
         })
+    }
+}
+
+impl ChunkTally {
+    #[inline]
+    fn count(&mut self, head: RecordHead, bytes: usize) {
+        match head.kind {
+            kind::READ | kind::WRITTEN => {
+                self.events += u64::from(head.flags & kind::MORE == 0);
+                self.bytes += bytes as u64;
+            }
+            kind::GAP => {
+                self.events = self.events.saturating_add(head.conn);
+                self.bytes = self.bytes.saturating_add(head.value);
+            }
+            kind::OPENED | kind::CLOSED => self.has_ends = true,
+            _ => {}
+        }
+    }
+
+    fn add(&mut self, later: &ChunkTally) {
+        self.last_ns = later.last_ns;
+        self.events = self.events.saturating_add(later.events);
+        self.bytes = self.bytes.saturating_add(later.bytes);
+        self.has_ends |= later.has_ends;
     }
 }
 

@@ -1,5 +1,7 @@
 //! What goes in comes out, in order; and what is lost is counted.
 
+use std::time::{Duration, Instant};
+
 use aldis_control::Time;
 use aldis_recording::{Mark, RecordedEvent};
 
@@ -16,18 +18,27 @@ fn tap() -> (Tap, TapWriter) {
 fn drained(tap: &Tap) -> (Vec<u8>, u64, u64) {
     let (mut all, mut lost, mut lost_bytes) = (vec![], 0, 0);
     while let Some(chunk) = tap.take(0) {
+        let mut held = ChunkTally::default();
         for timed in chunk.events() {
+            held.last_ns = timed.at_ns;
             match timed.event {
-                RecordedEvent::Read { conn: 7, bytes, .. } => all.extend_from_slice(bytes),
+                RecordedEvent::Read { conn: 7, bytes, more } => {
+                    all.extend_from_slice(bytes);
+                    held.events += u64::from(!more);
+                    held.bytes += bytes.len() as u64;
+                }
                 RecordedEvent::Gap { events, bytes } => {
                     lost += events;
                     lost_bytes += bytes;
+                    held.events += events;
+                    held.bytes += bytes;
                 }
                 other => {
                     assert_eq!(other, RecordedEvent::Marked(Mark::Batch { ran_ns: 7 }));
                 }
             }
         }
+        assert_eq!(*chunk.tally(), held);
         tap.give_back(chunk);
     }
     (all, lost, lost_bytes)
@@ -74,6 +85,49 @@ fn what_finds_no_chunk_is_counted_in_front_of_what_comes_next() {
     let (_, lost, bytes) = drained(&tap);
     assert_eq!(some.len() as u64 + bytes, given);
     assert!(lost > 500);
+}
+
+#[test]
+fn chunks_of_a_lane_are_put_together_with_what_they_hold_in_all() {
+    let (tap, mut writer) = tap();
+    tap.turn_on();
+    let ends = Endpoints {
+        peer: "192.0.2.1:40000".parse().unwrap(),
+        local: "192.0.2.2:6653".parse().unwrap(),
+    };
+    let mut joined = Chunk::resident(0, 500);
+    writer.opened(Time(3), ConnId(7), &ends);
+    writer.read(Time(4), ConnId(7), &[1; 100]);
+    writer.flush(Time::NEVER);
+    assert!(joined.append(&tap.take(0).unwrap()));
+    writer.wrote(Time(5), ConnId(7), &[2; 200]);
+    writer.flush(Time::NEVER);
+    assert!(joined.append(&tap.take(0).unwrap()));
+    let held = ChunkTally { last_ns: 5, events: 2, bytes: 300, has_ends: true };
+    assert_eq!((joined.events().count(), *joined.tally()), (3, held));
+    writer.wrote(Time(6), ConnId(7), &[2; 200]);
+    writer.flush(Time::NEVER);
+    assert!(!joined.append(&tap.take(0).unwrap()), "there is no room");
+    let empty = joined.emptied(1);
+    assert_eq!((empty.lane(), empty.len(), *empty.tally()), (1, 0, ChunkTally::default()));
+    assert!(empty.capacity() >= 500);
+}
+
+#[test]
+fn a_worker_that_fills_half_of_its_lane_wakes_the_recorder() {
+    let (tap, mut writer) = tap();
+    tap.turn_on();
+    tap.wakes_me();
+    let is_woken = |within| {
+        let began = Instant::now();
+        std::thread::park_timeout(within);
+        began.elapsed() < within
+    };
+    let message = [1; TAP_CHUNK - 100];
+    (0..TAP_CHUNKS / 2 - 1).for_each(|_| writer.read(Time::START, ConnId(7), &message));
+    assert!(!is_woken(Duration::from_millis(20)), "nothing is urgent yet");
+    (0..2).for_each(|_| writer.read(Time::START, ConnId(7), &message));
+    assert!(is_woken(Duration::from_secs(10)));
 }
 
 #[test]

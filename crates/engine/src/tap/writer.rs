@@ -7,10 +7,10 @@ use aldis_control::Time;
 use aldis_control::world::TakenReports;
 use aldis_recording::Endpoints;
 
-use super::chunk::{HEAD, kind};
+use super::chunk::{Chunk, HEAD, RecordHead, kind};
 use super::{TapShared, end_bytes};
 use crate::conn::ConnId;
-use crate::limits::{TAP_FLUSH_EVERY, TAP_PIECE_MIN};
+use crate::limits::{TAP_CHUNKS, TAP_FLUSH_EVERY, TAP_PIECE_MIN};
 
 /// What a worker, or the publisher, copies into.
 #[derive(Debug)]
@@ -18,7 +18,7 @@ pub(crate) struct TapWriter {
     shared: Arc<TapShared>,
     lane: usize,
     /// The chunk in hand; without room where there is none.
-    chunk: Vec<u8>,
+    chunk: Chunk,
     /// When the chunk in hand is given away though it has room.
     flush_at: Time,
     /// What was lost since the last record, in records and bytes.
@@ -29,22 +29,12 @@ pub(crate) struct TapWriter {
     taken: Vec<u8>,
 }
 
-/// The head of a record.
-#[derive(Clone, Copy)]
-struct RecordHead {
-    kind: u8,
-    flags: u8,
-    at: Time,
-    conn: u64,
-    value: u64,
-}
-
 impl TapWriter {
     pub(crate) fn new(shared: Arc<TapShared>, lane: usize) -> TapWriter {
         TapWriter {
             shared,
             lane,
-            chunk: Vec::new(),
+            chunk: Chunk::default(),
             flush_at: Time::NEVER,
             lost: [0; 2],
             signalled: false,
@@ -144,11 +134,10 @@ impl TapWriter {
         let mut bytes = std::mem::take(&mut self.taken);
         bytes.clear();
         taken.write(&mut bytes);
-        let room = self.chunk.capacity() - self.chunk.len();
         // It is in one piece.
-        let fits = room >= HEAD + bytes.len() || self.next_chunk(at);
-        if fits && self.chunk.capacity() - self.chunk.len() >= HEAD + bytes.len() {
-            self.append(head(kind::PUBLISHED, at, ConnId(version)).valued(began.0), &bytes);
+        let fits = self.chunk.room() >= HEAD + bytes.len() || self.next_chunk(at);
+        if fits && self.chunk.room() >= HEAD + bytes.len() {
+            self.chunk.put(head(kind::PUBLISHED, at, ConnId(version)).valued(began.0), &bytes);
         } else {
             self.lose(1, bytes.len());
         }
@@ -198,32 +187,18 @@ impl TapWriter {
     #[inline(never)]
     fn put(&mut self, head: RecordHead, mut bytes: &[u8]) {
         loop {
-            let room = self.chunk.capacity() - self.chunk.len();
-            if room < HEAD + bytes.len().min(TAP_PIECE_MIN) && !self.next_chunk(head.at) {
+            let needed = HEAD + bytes.len().min(TAP_PIECE_MIN);
+            if self.chunk.room() < needed && !self.next_chunk(head.at) {
                 return self.lose(1, bytes.len());
             }
-            let room = self.chunk.capacity() - self.chunk.len();
-            let (piece, rest) = bytes.split_at(bytes.len().min(room - HEAD));
+            let (piece, rest) = bytes.split_at(bytes.len().min(self.chunk.room() - HEAD));
             let more = if rest.is_empty() { 0 } else { kind::MORE };
-            self.append(head.with(more), piece);
+            self.chunk.put(head.with(more), piece);
             if rest.is_empty() {
                 return;
             }
             bytes = rest;
         }
-    }
-
-    fn append(&mut self, head: RecordHead, bytes: &[u8]) {
-        let RecordHead { kind, flags, at, conn, value } = head;
-        let mut record = [0; HEAD];
-        record[0] = kind;
-        record[1] = flags;
-        record[4..8].copy_from_slice(&(bytes.len() as u32).to_le_bytes());
-        record[8..16].copy_from_slice(&at.0.to_le_bytes());
-        record[16..24].copy_from_slice(&conn.to_le_bytes());
-        record[24..].copy_from_slice(&value.to_le_bytes());
-        self.chunk.extend_from_slice(&record);
-        self.chunk.extend_from_slice(bytes);
     }
 
     /// Takes the next free chunk in hand; whether there was one. What was lost before stands first.
@@ -232,17 +207,19 @@ impl TapWriter {
         if !self.chunk.is_empty() {
             self.give_away();
         }
-        let Some(chunk) = self.shared.lanes[self.lane].free.pop() else {
-            self.chunk = Vec::new();
+        let lane = &self.shared.lanes[self.lane];
+        if lane.free.len() <= TAP_CHUNKS / 2 {
+            self.shared.wake_recorder();
+        }
+        let Some(chunk) = lane.free.pop() else {
+            self.chunk = Chunk::default();
             return false;
         };
         self.chunk = chunk;
         self.flush_at = now + TAP_FLUSH_EVERY;
         let [records, bytes] = std::mem::take(&mut self.lost);
         if records > 0 {
-            let gap =
-                RecordHead { kind: kind::GAP, flags: 0, at: now, conn: records, value: bytes };
-            self.append(gap, &[]);
+            self.chunk.put(head(kind::GAP, now, ConnId(records)).valued(bytes), &[]);
         }
         true
     }

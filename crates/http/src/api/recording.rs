@@ -69,14 +69,14 @@ pub(crate) async fn show(
         .record(request)
         .map_err(|why| Problem::new(StatusCode::CONFLICT, "not-recorded", why))?;
     revocation.hold(caller.grant.clone());
-    let state = (receiver.0, caller.grant, shared.stopping.clone(), permit);
+    let state = (receiver, caller.grant, shared.stopping.clone(), permit);
     let stream = unfold(state, async |(mut pieces, mut grant, mut stopping, permit)| {
         let piece = tokio::select! {
-            piece = pieces.recv() => piece?,
+            piece = pieces.next_piece() => piece?,
             () = crate::server::told(&mut stopping) => return None,
             () = grant.ends() => return None,
         };
-        Some((Ok::<_, Infallible>(Bytes::from(piece)), (pieces, grant, stopping, permit)))
+        Some((Ok::<_, Infallible>(Bytes::from_owner(piece)), (pieces, grant, stopping, permit)))
     });
     // Nothing else is asked for over a connection that is held.
     let headers = [(CONTENT_TYPE, "application/x-pcapng"), (CONNECTION, "close")];
