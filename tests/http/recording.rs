@@ -37,7 +37,12 @@ fn said(child: Child, code: i32) -> String {
 fn found(file: &str, port: &str, kind: u8) -> usize {
     let decode = format!("tcp.port=={port},openflow");
     let filter = format!("openflow_v4.type == {kind}");
-    let tshark = Command::new("tshark").args(["-r", file, "-d", &decode, "-Y", &filter]).output();
+    seen(file, &["-d", &decode, "-Y", &filter])
+}
+
+/// The packets that tshark shows.
+fn seen(file: &str, args: &[&str]) -> usize {
+    let tshark = Command::new("tshark").args(["-r", file]).args(args).output();
     let tshark = tshark.expect("tshark is installed");
     String::from_utf8(tshark.stdout).unwrap().lines().count()
 }
@@ -72,6 +77,42 @@ fn a_recording_and_the_last_minute_are_openflow_to_tshark() {
         assert!(found(file, &port, 10) >= 3 && found(file, &port, 13) + found(file, &port, 14) > 0);
     }
     assert_eq!(found(&one, &port, 6), 1);
+}
+
+/// Connections, reads, writes, and what is missing of both, in the words of a conclusion.
+fn counted(conclusion: &str) -> [u64; 4] {
+    let numbers = conclusion.rsplit_once(": ").unwrap().1.split([',', ';']);
+    let number = |words: &str| match words.split_whitespace().next().unwrap() {
+        "nothing" => 0,
+        number => number.parse().unwrap(),
+    };
+    let numbers: Vec<u64> = numbers.take(4).map(number).collect();
+    numbers.try_into().unwrap()
+}
+
+#[test]
+fn a_ring_that_is_full_has_the_newest_and_counts_what_it_threw_away() {
+    let folder = Folder::new("full-ring");
+    let (controller, api, url) = recording("1");
+    let [live, last] = ["live", "last"].map(|name| folder.file(name));
+    let recorder = record(&url, &live, &[]);
+    when(&api, "/api/v1/health", |_| std::fs::metadata(&live).is_ok_and(|file| file.len() > 0));
+    let load = ["-s", "2", "-M", "100", "-l", "1", "-m", "500", "-w", "0", "-t", "--rate", "50000"];
+    let bench = Command::new(program()).args(["bench", &controller.address]).args(load).output();
+    assert!(bench.unwrap().status.success());
+    when(&api, "/api/v1/switches", |switches| switches["total"] == 0);
+    let kept = counted(&said(record(&url, &last, &["--last", "60s"]), 0));
+    // Both ends of both connections end in the file.
+    when(&api, "/api/v1/health", |_| seen(&live, &["-Y", "tcp.flags.fin == 1"]) == 4);
+    kill_process(Pid::from_child(&recorder), Signal::INT).unwrap();
+    let [conns, read, written, missing] = counted(&said(recorder, 0));
+    assert_eq!((conns, missing), (2, 0));
+    assert!(kept[1] > 0 && kept[2] > 0 && kept[3] > kept[1], "{kept:?} of {read} and {written}");
+    assert_eq!(kept[1] + kept[2] + kept[3], read + written);
+    // Connections that began before the ring did have their ends and their switch all the same.
+    assert_eq!(kept[0], 2);
+    let bytes = std::fs::metadata(&last).unwrap().len();
+    assert!((600_000..3_000_000).contains(&bytes), "{bytes}");
 }
 
 #[test]

@@ -227,7 +227,7 @@ impl RecorderTurns {
                 clients.iter_mut().for_each(|client| client.put(event, &dpid_of));
             });
         } else {
-            lanes.pass_over(horizon);
+            lanes.pass_over();
         }
         let tap = engine.tap();
         lanes.done(|chunk| match ring {

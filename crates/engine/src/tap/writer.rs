@@ -208,7 +208,7 @@ impl TapWriter {
             self.give_away();
         }
         let lane = &self.shared.lanes[self.lane];
-        if lane.free.len() <= TAP_CHUNKS / 2 {
+        if lane.free.len() <= TAP_CHUNKS / 4 {
             self.shared.wake_recorder();
         }
         let Some(chunk) = lane.free.pop() else {
