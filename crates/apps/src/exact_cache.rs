@@ -5,13 +5,21 @@
 //! is, the answer to the same sender at the same port stays as it is, too.
 //!
 //! ```text
-//! line   hash 64 × N | value × N     64 bytes; the newest entry first, hash 0 where there is none
+//! hash   tag 32 | check 16 | line 16
+//! line   tag × N | check × N | value × N     64 bytes; the newest entry first, tag 0 where there
+//!                                            is none
 //! ```
 //!
 //! A key is known by its hash alone, which holds all that the answer depends on: the version of the
 //! World, above all. So nothing is ever invalid here: what has changed is asked for under another
-//! hash, and what is asked for no more is pushed out by what is new. The seed is secret and the
-//! hash has 64 bits, so that two keys of one World are taken for one another once in 2⁶⁴ pairs.
+//! hash, and what is asked for no more is pushed out by what is new. The seed is secret, so that
+//! two keys of one World whose line is the same are taken for one another once in 2⁴⁸ pairs.
+//!
+//! A line keeps of a hash what its place does not say, so that six entries with a value of four
+//! bytes fit into it. Keys that are asked for by turns are all answered by a line with room for
+//! them, and none by another: each of them pushes out the one that is asked for next. For example,
+//! of 160,000 keys in the 65,536 lines there are at most, one of 26 is in a line without room for
+//! all of its keys; with four entries it would be one of four.
 //!
 //! Where keys hardly ever come again (more flows than the cache has room for), asking costs and
 //! gains nothing: then the cache rests for a while.
@@ -32,7 +40,7 @@ const WORTH: usize = 8;
 /// Trials for which it rests otherwise.
 const REST: usize = 16;
 
-/// One worker's cache of values `V`, with lines of `N` entries.
+/// One worker's cache of values `V`, with lines of `N` entries. A key has one of them at most.
 #[derive(Debug)]
 pub(crate) struct ExactCache<V, const N: usize> {
     seed: Seed,
@@ -46,24 +54,37 @@ pub(crate) struct ExactCache<V, const N: usize> {
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 struct Line<V, const N: usize> {
-    hashes: [u64; N],
+    tags: [u32; N],
+    checks: [u16; N],
     values: [V; N],
 }
 
 impl<V: Copy + Default, const N: usize> Default for Line<V, N> {
     fn default() -> Self {
-        Line { hashes: [0; N], values: [V::default(); N] }
+        Line { tags: [0; N], checks: [0; N], values: [V::default(); N] }
     }
 }
 
+/// What a line knows a hash by first: never 0, by which an entry is free.
+#[inline]
+fn tag(hash: u64) -> u32 {
+    ((hash >> 32) as u32).max(1)
+}
+
+/// The rest of it.
+#[inline]
+fn check(hash: u64) -> u16 {
+    (hash >> 16) as u16
+}
+
 impl<V, const N: usize> Line<V, N> {
-    /// The place of a key's entry; `N` or more where it has none. Without a branch for each entry:
-    /// where a key is cannot be foreseen.
+    /// The place of the entry with the tag of a hash; `N` or more where there is none. Without a
+    /// branch for each entry: where a key is cannot be foreseen.
     #[inline]
     fn find(&self, hash: u64) -> usize {
-        let mut found = 0;
-        for (at, &there) in self.hashes.iter().enumerate() {
-            found |= u32::from(there == hash) << at;
+        let (tag, mut found) = (tag(hash), 0);
+        for (at, &there) in self.tags.iter().enumerate() {
+            found |= u32::from(there == tag) << at;
         }
         found.trailing_zeros() as usize
     }
@@ -72,7 +93,7 @@ impl<V, const N: usize> Line<V, N> {
 impl<V: Copy + Default, const N: usize> ExactCache<V, N> {
     /// An empty cache.
     pub(crate) fn new(seed: Seed) -> Self {
-        const { assert!(size_of::<Line<V, N>>() == 64) };
+        const { assert!(size_of::<Line<V, N>>() == 64 && LINES_MAX <= 1 << 16) };
         ExactCache { seed, lines: vec![Line::default()], asked: 0, answered: 0, rests: 0 }
     }
 
@@ -94,7 +115,7 @@ impl<V: Copy + Default, const N: usize> ExactCache<V, N> {
     /// The hash of a key of two words. Starts to bring what is known of it.
     #[inline]
     pub(crate) fn ask_for(&self, salt: u64, low: u64, high: u64) -> u64 {
-        // Never 0, by which an entry is free.
+        // Never 0, which callers may take for a key that was not asked for.
         let hash = self.seed.mix(low ^ salt, high).max(1);
         prefetch(self.line(hash));
         hash
@@ -104,7 +125,9 @@ impl<V: Copy + Default, const N: usize> ExactCache<V, N> {
     #[inline]
     pub(crate) fn get(&self, hash: u64) -> Option<V> {
         let line = self.line(hash);
-        line.values.get(line.find(hash)).copied()
+        let at = line.find(hash);
+        let is_it = |there: &u16| *there == check(hash);
+        line.checks.get(at).is_some_and(is_it).then(|| line.values[at])
     }
 
     /// Keeps a value of a key, in place of the one that it had; else the oldest entry of its line
@@ -113,14 +136,15 @@ impl<V: Copy + Default, const N: usize> ExactCache<V, N> {
     pub(crate) fn put(&mut self, hash: u64, value: V) {
         let at = hash as usize & (self.lines.len() - 1);
         let there = self.lines[at].find(hash);
-        let Line { hashes, values } = &mut self.lines[at];
-        if let Some(place) = values.get_mut(there) {
-            *place = value;
-            return;
+        let Line { tags, checks, values } = &mut self.lines[at];
+        // One with the same tag and another check goes: no tag is there twice.
+        let place = if there < N { there } else { 0 };
+        if there >= N {
+            tags.copy_within(..N - 1, 1);
+            checks.copy_within(..N - 1, 1);
+            values.copy_within(..N - 1, 1);
         }
-        hashes.copy_within(..N - 1, 1);
-        values.copy_within(..N - 1, 1);
-        (hashes[0], values[0]) = (hash, value);
+        (tags[place], checks[place], values[place]) = (tag(hash), check(hash), value);
     }
 
     /// Whether it is of no use at present, because keys hardly ever come again.
@@ -163,29 +187,44 @@ mod tests {
 
     #[test]
     fn the_newest_entries_of_a_line_are_found_under_their_own_version_alone() {
-        let mut cache: ExactCache<(u32, u32), 4> = ExactCache::new(seed());
-        let hashes: Vec<u64> = (0..6).map(|key| cache.ask_for(cache.salt(1, 7), key, 9)).collect();
+        let mut cache: ExactCache<(u16, u16), 6> = ExactCache::new(seed());
+        let hashes: Vec<u64> = (0..8).map(|key| cache.ask_for(cache.salt(1, 7), key, 9)).collect();
         for (at, &hash) in hashes.iter().enumerate() {
             assert_eq!(cache.get(hash), None);
-            cache.put(hash, (at as u32, 5));
+            cache.put(hash, (at as u16, 5));
         }
-        let found: Vec<_> = hashes.iter().map(|&hash| cache.get(hash)).collect();
-        assert_eq!(found, [None, None, Some((2, 5)), Some((3, 5)), Some((4, 5)), Some((5, 5))]);
+        let found = |cache: &ExactCache<_, 6>| -> Vec<Option<(u16, u16)>> {
+            hashes.iter().map(|&hash| cache.get(hash)).collect()
+        };
+        let mut expected: Vec<_> = (0..8).map(|at| (at > 1).then_some((at, 5))).collect();
+        assert_eq!(found(&cache), expected);
         cache.put(hashes[2], (2, 6));
-        let found: Vec<_> = hashes[2..].iter().map(|&hash| cache.get(hash)).collect();
-        assert_eq!(found, [Some((2, 6)), Some((3, 5)), Some((4, 5)), Some((5, 5))]);
-        for (dpid, version, low, high) in [(1, 8, 5, 9), (2, 7, 5, 9), (1, 7, 6, 9), (1, 7, 5, 8)] {
+        expected[2] = Some((2, 6));
+        assert_eq!(found(&cache), expected);
+        for (dpid, version, low, high) in [(1, 8, 5, 9), (2, 7, 5, 9), (1, 7, 8, 9), (1, 7, 5, 8)] {
             assert_eq!(cache.get(cache.ask_for(cache.salt(dpid, version), low, high)), None);
         }
     }
 
+    /// The line is the same, and so is what it looks at first.
+    #[test]
+    fn a_key_is_known_by_all_of_its_hash() {
+        let mut cache: ExactCache<u16, 8> = ExactCache::new(seed());
+        let (hash, other) = (7 << 32 | 5 << 16, 7 << 32 | 6 << 16);
+        cache.put(hash, 1);
+        assert_eq!((cache.get(hash), cache.get(other)), (Some(1), None));
+        cache.put(other, 2);
+        assert_eq!((cache.get(hash), cache.get(other)), (None, Some(2)));
+        assert!((1..9u64).all(|key| cache.get(key << 32).is_none()));
+    }
+
     #[test]
     fn it_holds_as_many_keys_as_it_was_fitted_for() {
-        let mut cache: ExactCache<(), 8> = ExactCache::new(seed());
+        let mut cache: ExactCache<u16, 8> = ExactCache::new(seed());
         cache.fit(10_000);
         let all: Vec<u64> =
             (0..10_000).map(|key| cache.ask_for(cache.salt(key % 16, 1), key, 3)).collect();
-        all.iter().for_each(|&hash| cache.put(hash, ()));
+        all.iter().for_each(|&hash| cache.put(hash, 1));
         let kept = all.iter().filter(|&&hash| cache.get(hash).is_some()).count();
         assert!(kept > 9_700, "{kept}");
         cache.fit(100);
@@ -196,7 +235,7 @@ mod tests {
 
     #[test]
     fn it_rests_where_keys_do_not_come_again_and_tries_again_later() {
-        let mut cache: ExactCache<(), 8> = ExactCache::new(seed());
+        let mut cache: ExactCache<u16, 8> = ExactCache::new(seed());
         cache.fit(1000);
         let blocks = cache.trial() / 64;
         for _ in 0..blocks {

@@ -62,7 +62,7 @@ pub struct HostTracker {
     /// How many came since then.
     newcome: (Time, u32),
     /// Senders that were no news at their ports, in this version of the World and this second.
-    no_news: ExactCache<(), 8>,
+    no_news: ExactCache<(), 10>,
 }
 
 /// Frames that are looked into together: where they came in, and what the cache knows each by, 0

@@ -12,7 +12,7 @@ use super::rule::Key;
 use crate::exact_cache::ExactCache;
 use crate::hosts::{AT_ONCE, Host, Hosts, Identity};
 use crate::learning_switch::Seed;
-use crate::recent_set::Tick;
+use crate::recent_set::{ShortTick, Tick};
 use crate::routing::{Graph, Node};
 
 /// What the requests of a batch are about, by their places there.
@@ -267,7 +267,7 @@ fn find(
 /// The flows within one switch of which this worker found out that they are on their way: further
 /// packets of them are sent on, and nothing needs to be looked for.
 #[derive(Debug)]
-struct InFlight(ExactCache<(u32, Tick), 4>);
+struct InFlight(ExactCache<(u16, ShortTick), 6>);
 
 impl InFlight {
     fn new(seed: Seed) -> InFlight {
@@ -283,8 +283,11 @@ impl InFlight {
         self.0.salt(dpid.0, version)
     }
 
+    /// Keeps a flow, if its port is below 65,536.
     fn put(&mut self, since: Tick, hash: u64, port: PortNo) {
-        self.0.put(hash, (port.0, since));
+        if let Ok(port) = u16::try_from(port.0) {
+            self.0.put(hash, (port, since.short()));
+        }
     }
 
     /// Writes down which flows are known, and the hashes of all that were asked for.
@@ -312,7 +315,7 @@ impl InFlight {
             match self.0.get(hash) {
                 Some((port, since)) if hash != 0 => {
                     let is_on_its_way = since.is_young(IN_FLIGHT, now);
-                    let port = PortNo(port);
+                    let port = PortNo(port.into());
                     *seen = if is_on_its_way { Seen::InFlight(port) } else { Seen::Again(port) };
                     answered += 1;
                 }
