@@ -61,8 +61,8 @@ pub struct HostTracker {
     newcomers: RecentSet,
     /// How many came since then.
     newcome: (Time, u32),
-    /// Senders that were no news at their ports, in this version of the World and this second.
-    no_news: ExactCache<(), 10>,
+    /// Senders that are no news at their ports in this version of the World, until when.
+    no_news: ExactCache<NewsAt, 8>,
 }
 
 /// Frames that are looked into together: where they came in, and what the cache knows each by, 0
@@ -73,6 +73,23 @@ struct Block<'b> {
     frames: [&'b [u8]; AT_ONCE],
     ports: [SwitchPort; AT_ONCE],
     hashes: [u64; AT_ONCE],
+}
+
+/// The second in which a host that is seen is news again, modulo 18 hours. The World does not stay
+/// as it is for so long after it.
+#[derive(Clone, Copy, Debug, Default)]
+struct NewsAt(u16);
+
+impl NewsAt {
+    /// So many seconds from now, or nine hours.
+    fn within(left_s: u32, now: Time) -> NewsAt {
+        NewsAt((seconds(now) as u16).wrapping_add(left_s.min(i16::MAX as u32) as u16))
+    }
+
+    #[inline]
+    fn is_to_come(self, now: Time) -> bool {
+        (self.0.wrapping_sub(seconds(now) as u16) as i16) > 0
+    }
 }
 
 const NOBODY: Identity = Identity { mac: MacAddr([0; 6]), vlan: 0 };
@@ -151,7 +168,8 @@ impl HostTracker {
         let (mut places, mut len) = ([0u8; AT_ONCE], 0);
         for (at, &hash) in block.hashes[..count].iter().enumerate() {
             places[len] = at as u8;
-            len += usize::from(hash == 0 || self.no_news.get(hash).is_none());
+            let is_known = |hash| self.no_news.get(hash).is_some_and(|at| at.is_to_come(now));
+            len += usize::from(hash == 0 || !is_known(hash));
         }
         self.no_news.count(count, count - len);
         if len > 0 {
@@ -181,9 +199,9 @@ impl HostTracker {
         for (&(observation, hash), &host) in seen[..len].iter().zip(&found) {
             if is_full && host.is_none() && !self.admits(now, observation.at) {
                 self.show(now, map, observation.at, out);
-            } else if !hosts.is_news_of(host, &observation, now) {
+            } else if let Some(left_s) = hosts.no_news_for(host, &observation, now) {
                 if hash != 0 {
-                    self.no_news.put(hash, ());
+                    self.no_news.put(hash, NewsAt::within(left_s, now));
                 }
             } else if host.is_none_or(|host| may_have_moved(host, observation.at, map)) {
                 self.report(now, map, observation, out);
@@ -319,10 +337,12 @@ impl App for HostTracker {
         let (hosts, map) = (world.part::<Hosts>(), world.part::<Map>());
         let is_full = hosts.len() >= self.config.hosts_max;
         self.no_news.fit(hosts.len());
-        // Whether a host is news depends on nothing else.
-        let version = world.version() << 32 | u64::from(seconds(now));
+        // Whether a host is news depends on nothing else but the time.
+        let version = world.version();
         let known = (hosts, map, is_full);
-        let (mut edges, mut block) = (Edges::shown(map), Block::new());
+        // While one block is filled, what the cache knows of the other is on its way.
+        let (mut edges, mut blocks, mut turn) =
+            (Edges::shown(map), [Block::new(), Block::new()], 0);
         // The requests of one switch follow each other.
         let (mut dpid, mut salt) = (DatapathId(0), self.no_news.salt(0, version));
         batch.each(|request| {
@@ -340,12 +360,14 @@ impl App for HostTracker {
                 }
                 _ => 0,
             };
-            if block.is_full_with(request.frame, at, hash) {
-                self.look(now, known, &mut block, out);
+            if blocks[turn].is_full_with(request.frame, at, hash) {
+                turn = 1 - turn;
+                self.look(now, known, &mut blocks[turn], out);
             }
             Next::Continue
         });
-        self.look(now, known, &mut block, out);
+        self.look(now, known, &mut blocks[1 - turn], out);
+        self.look(now, known, &mut blocks[turn], out);
     }
 
     fn published(&mut self, before: View<'_>, ctx: TickCtx<'_>, commands: &mut Commands) {

@@ -24,8 +24,8 @@ const PAGE: usize = 64;
 /// Keys that are looked for at once: as many lines as memory brings at a time, several times over.
 pub(crate) const BATCH: usize = 64;
 
-/// So few keys are looked for one by one: to do it together has to be prepared.
-const FEW: usize = 4;
+/// So few keys are looked for in less memory, which has to be prepared.
+const FEW: usize = 8;
 
 /// A version of the table of hosts. Making one costs some hundred pointers and what changed since
 /// the last; reading it takes no lock.
@@ -154,22 +154,25 @@ impl Hosts {
     /// or a host that was not seen for an epoch (an eighth of the ageing time). Workers report
     /// these and no others.
     pub fn is_news(&self, observation: &Observation, now: Time) -> bool {
-        self.is_news_of(self.by_mac(observation.id.mac, observation.id.vlan), observation, now)
+        let host = self.by_mac(observation.id.mac, observation.id.vlan);
+        self.no_news_for(host, observation, now).is_none()
     }
 
-    /// The same where the host was looked for already.
-    pub(super) fn is_news_of(
+    /// For how many seconds an observation is no news, one at least, where the host was looked for
+    /// already and the table stays as it is; none where it is news.
+    pub(super) fn no_news_for(
         &self,
         host: Option<&Host>,
         observation: &Observation,
         now: Time,
-    ) -> bool {
-        let Some(host) = host else { return true };
-        host.at() != observation.at
+    ) -> Option<u32> {
+        let host = host?;
+        let is_news = host.at() != observation.at
             || host.is_nowhere()
-            || seconds(now).saturating_sub(host.last_seen_s()) >= self.epoch_s
             || observation.ip.is_some_and(|ip| !host.has(ip))
-            || observation.router.is_some() && observation.router != host.is_router()
+            || observation.router.is_some() && observation.router != host.is_router();
+        let silent_s = seconds(now).saturating_sub(host.last_seen_s());
+        self.epoch_s.checked_sub(silent_s).filter(|&left_s| left_s > 0 && !is_news)
     }
 
     #[inline]
@@ -204,12 +207,28 @@ impl Hosts {
         ),
         found: &mut [Option<&'a Host>; BATCH],
     ) {
-        if keys.len() <= FEW {
-            keys.iter().zip(found).for_each(|(key, place)| *place = get(key));
-            return;
+        match keys.len() {
+            0 => {}
+            1..=FEW => self.at_most::<K, FEW>(index, keys, (hash, is, get), found),
+            _ => self.at_most::<K, BATCH>(index, keys, (hash, is, get), found),
         }
+    }
+
+    /// At most `N` of them.
+    #[inline]
+    fn at_most<'a, K, const N: usize>(
+        &'a self,
+        index: &'a Index,
+        keys: &[K],
+        (hash, is, get): (
+            impl Fn(&K) -> Hash,
+            impl Fn(&Host, &K) -> bool,
+            impl Fn(&K) -> Option<&'a Host>,
+        ),
+        found: &mut [Option<&'a Host>; BATCH],
+    ) {
         let nothing = Hash::new(0);
-        let mut hashes = [(nothing, index.ask_for(nothing)); BATCH];
+        let mut hashes = [(nothing, index.ask_for(nothing)); N];
         for (key, place) in keys.iter().zip(&mut hashes) {
             let hash = hash(key);
             *place = (hash, index.ask_for(hash));

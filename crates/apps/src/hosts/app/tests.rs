@@ -405,3 +405,14 @@ fn a_link_that_has_to_prove_itself_is_warned_of_and_so_is_the_end_told() {
     net.pass(13_000);
     assert!(said(&net, &end), "{:?}", net.said);
 }
+
+#[test]
+fn a_host_is_no_news_until_the_second_that_was_noted_whenever_that_is() {
+    for start_s in [0u64, 65_500, 65_535, 1_000_000] {
+        let at = |s| Time::START + Duration::from_secs(start_s + s);
+        let news_at = NewsAt::within(37, at(0));
+        assert!([0, 1, 36].into_iter().all(|s| news_at.is_to_come(at(s))), "{start_s}");
+        assert!([37, 38, 3600].into_iter().all(|s| !news_at.is_to_come(at(s))), "{start_s}");
+        assert!(NewsAt::within(u32::MAX, at(0)).is_to_come(at(9 * 3600)), "{start_s}");
+    }
+}
