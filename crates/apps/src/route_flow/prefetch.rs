@@ -24,8 +24,12 @@ pub(super) struct Prefetch {
     seen: Box<[Seen; RING]>,
     /// Of those of which it is known, the flows.
     flows: Box<[HostFlow; RING]>,
-    /// So many of them were looked into.
+    /// What the cache knows those by that were asked for lately; 0 where it was not asked.
+    hashes: Box<[u64; RING]>,
+    /// So many were looked into.
     found: usize,
+    /// So many were asked for.
+    asked: usize,
     in_flight: InFlight,
 }
 
@@ -152,13 +156,14 @@ impl Prefetch {
     /// Nothing is known. The seed spreads flows over the cache.
     pub(super) fn new(seed: Seed) -> Prefetch {
         let (seen, flows) = (Box::new([Seen::Nothing; RING]), Box::new([HostFlow::NONE; RING]));
-        let in_flight = InFlight::new(seed);
-        Prefetch { lookups: vec![], runs: vec![], seen, flows, found: 0, in_flight }
+        let (hashes, in_flight) = (Box::new([0; RING]), InFlight::new(seed));
+        let (lookups, runs) = (vec![], vec![]);
+        Prefetch { lookups, runs, seen, flows, hashes, found: 0, asked: 0, in_flight }
     }
 
     /// Reads the frames of a batch; whether any of its requests is left to be answered.
     pub(super) fn read(&mut self, batch: &Batch<'_>, known: Known<'_>) -> bool {
-        self.found = 0;
+        (self.found, self.asked) = (0, 0);
         self.lookups.clear();
         self.lookups.resize(batch.requests.len(), Lookup::NOTHING);
         self.runs.clear();
@@ -188,14 +193,30 @@ impl Prefetch {
     pub(super) fn seen(&mut self, at: usize, known: Known<'_>, planner: &Planner) -> Seen {
         while self.found <= at + AT_ONCE / 2 && self.found < self.lookups.len() {
             let some = self.found..self.lookups.len().min(self.found + AT_ONCE);
+            // The cache is asked for those behind them too, so that it brings these meanwhile.
+            self.ask(some.end + AT_ONCE);
             self.found = some.end;
             // Blocks of half of the ring: the one before it is not written over.
             let first = some.start % RING;
             let ring = first..first + some.len();
-            let seen = (&mut self.seen[ring.clone()], &mut self.flows[ring]);
-            find((&self.lookups[some], &self.runs), known, (planner, &mut self.in_flight), seen);
+            let seen = (&mut self.seen[ring.clone()], &mut self.flows[ring.clone()]);
+            let lookups = (&self.lookups[some], &self.hashes[ring], &self.runs[..]);
+            find(lookups, known, (planner, &mut self.in_flight), seen);
         }
         self.seen[at % RING]
+    }
+
+    /// Asks the cache for all requests before this one that it was not asked for.
+    #[inline]
+    fn ask(&mut self, end: usize) {
+        let end = end.min(self.lookups.len());
+        let is_of_use = !self.in_flight.0.rests();
+        for (at, lookup) in (self.asked..end).zip(&self.lookups[self.asked..end]) {
+            let salt = self.runs[lookup.run as usize].salt;
+            self.hashes[at % RING] =
+                if is_of_use { self.in_flight.ask_for(lookup, salt) } else { 0 };
+        }
+        self.asked = end;
     }
 
     /// The flow of a request of which [`Prefetch::seen`] just said that it is about one.
@@ -216,13 +237,12 @@ impl Prefetch {
 
 /// What is done for one request here does not wait for what is done for another.
 fn find(
-    (lookups, runs): (&[Lookup], &[From]),
+    (lookups, hashes, runs): (&[Lookup], &[u64], &[From]),
     known: Known<'_>,
     (planner, in_flight): (&Planner, &mut InFlight),
     (seen, flows): (&mut [Seen], &mut [HostFlow]),
 ) {
-    let mut hashes = [0; AT_ONCE];
-    in_flight.look_up(known.now, (lookups, runs), &mut hashes, seen);
+    in_flight.look_up(known.now, hashes, seen);
     let nobody = Identity { mac: MacAddr([0; 6]), vlan: 0 };
     // The places of those of which nothing is known yet, and their receivers.
     let (mut places, mut ids, mut len) = ([0u8; AT_ONCE], [nobody; AT_ONCE], 0);
@@ -290,28 +310,26 @@ impl InFlight {
         }
     }
 
-    /// Writes down which flows are known, and the hashes of all that were asked for.
-    fn look_up(
-        &mut self,
-        now: Time,
-        (lookups, runs): (&[Lookup], &[From]),
-        hashes: &mut [u64; AT_ONCE],
-        seen: &mut [Seen],
-    ) {
+    /// The hash of a flow, of which it brings what is known; 0 where there is none.
+    #[inline]
+    fn ask_for(&self, lookup: &Lookup, salt: u64) -> u64 {
+        // Two words hold a port below 65,536.
+        if lookup.dst == NO_FLOW || lookup.in_port >> 16 != 0 {
+            return 0;
+        }
+        self.0.ask_for(salt, lookup.src, lookup.dst | u64::from(lookup.in_port) << 48)
+    }
+
+    /// Writes down which of the flows that were asked for are known.
+    #[inline]
+    fn look_up(&mut self, now: Time, hashes: &[u64], seen: &mut [Seen]) {
         seen.fill(Seen::Nothing);
         if self.0.rests() {
-            self.0.count(lookups.len(), 0);
+            self.0.count(hashes.len(), 0);
             return;
         }
-        for (lookup, hash) in lookups.iter().zip(&mut *hashes) {
-            // Two words hold a port below 65,536.
-            if lookup.dst != NO_FLOW && lookup.in_port >> 16 == 0 {
-                let high = lookup.dst | u64::from(lookup.in_port) << 48;
-                *hash = self.0.ask_for(runs[lookup.run as usize].salt, lookup.src, high);
-            }
-        }
         let (now, mut answered) = (Tick::of(now), 0);
-        for (&hash, seen) in hashes.iter().zip(&mut *seen) {
+        for (&hash, seen) in hashes.iter().zip(seen) {
             match self.0.get(hash) {
                 Some((port, since)) if hash != 0 => {
                     let is_on_its_way = since.is_young(IN_FLIGHT, now);
@@ -322,7 +340,7 @@ impl InFlight {
                 _ => {}
             }
         }
-        self.0.count(lookups.len(), answered);
+        self.0.count(hashes.len(), answered);
     }
 }
 
