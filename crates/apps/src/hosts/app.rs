@@ -110,6 +110,28 @@ impl<'b> Block<'b> {
     }
 }
 
+/// The lower ports of one switch that were shown a moment ago: requests of a switch follow each
+/// other, and what is said of a port once need not be looked up for the next of them.
+#[derive(Default)]
+struct ShownPorts {
+    dpid: DatapathId,
+    /// A bit for each port below 64.
+    ports: u64,
+}
+
+impl ShownPorts {
+    /// Whether a port is not among them, as far as that is known. From now on it is.
+    fn is_first(&mut self, at: SwitchPort) -> bool {
+        if at.dpid != self.dpid {
+            *self = ShownPorts { dpid: at.dpid, ports: 0 };
+        }
+        let bit = if at.port.0 < u64::BITS { 1 << at.port.0 } else { 0 };
+        let is_first = self.ports & bit == 0;
+        self.ports |= bit;
+        is_first
+    }
+}
+
 impl HostTracker {
     /// An instance; those of other workers get the same settings.
     pub fn new(config: HostsConfig) -> HostTracker {
@@ -196,9 +218,12 @@ impl HostTracker {
             len += 1;
         }
         hosts.by_few_macs(&ids[..len], &mut found);
+        let mut shown = ShownPorts::default();
         for (&(observation, hash), &host) in seen[..len].iter().zip(&found) {
             if is_full && host.is_none() && !self.admits(now, observation.at) {
-                self.show(now, map, observation.at, out);
+                if shown.is_first(observation.at) {
+                    self.show(now, map, observation.at, out);
+                }
             } else if let Some(left_s) = hosts.no_news_for(host, &observation, now) {
                 if hash != 0 {
                     self.no_news.put(hash, NewsAt::within(left_s, now));
