@@ -3,19 +3,23 @@
 //     node tests/web/figures.mjs cut 100        # from a cut link to the picture of it, so many times
 //     node tests/web/figures.mjs churn 60       # memory of the page over so many minutes in which links come and go
 //     node tests/web/figures.mjs events 5000    # whether the page bears so many events a second
-//     node tests/web/figures.mjs pages 10       # what so many open pages cost the controller's workers
+//     node tests/web/figures.mjs pages 10       # what so many open pages cost the controller's workers; options of `aldis run` may follow
 // `ALDIS` names the command to measure, the debug build where it is absent.
 
-import { spawn } from 'node:child_process';
-import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { aldis, atEnd, closeBrowser, controller, folder, network, page, tidyUp, until } from './world.mjs';
+import { aldis, atEnd, closeBrowser, controller, executable, folder, network, page, tidyUp, until } from './world.mjs';
 
 const APPS = '--apps static-flows,topology,hosts,arp-proxy,nd-proxy,routing,route-flow,spanning'.split(' ');
 
 /** What the page itself is; the rest is what the controller says of the network. */
 const ASSETS = ['/', '/app.js', '/app.css', '/icon.svg'];
+/** Rounds in which none, asked and open pages take turns. */
+const ROUNDS = 9;
+/** Cores: of the controller, and of the load. */
+const [WORKER, LOAD] = [0, 1];
 /** Milliseconds in a tick of the kernel's account of processes. */
 const TICK_MS = 10;
 
@@ -221,38 +225,54 @@ function asking(url) {
 async function opened(made, at) {
   const seen = await page();
   await seen.goto(`${made.url}#/${['topology', 'performance', 'switches', 'events'][at % 4]}`);
-  return () => seen.context().close();
+  return seen;
+}
+
+/** Has the browser on the core of the load, with what that leaves of it. */
+function browserAside() {
+  const aside = join(folder(), 'browser');
+  writeFileSync(aside, `#!/bin/sh\nexec taskset -c ${LOAD} chrt --idle 0 ${executable()} "$@"\n`);
+  chmodSync(aside, 0o755);
+  process.env.CHROMIUM = aside;
 }
 
 /** Flow requests answered, and processor time of the worker for each: alone, asked as by so many pages, and beside them. */
 async function pages(many) {
-  const made = await controller(['--apps', 'learning-switch', '--workers', '1']);
+  browserAside();
+  const made = await controller(['--workers', '1', ...process.argv.slice(4)]);
+  for (const [core, pid] of [[WORKER, made.pid], [LOAD, process.pid]]) spawnSync('taskset', ['-acp', String(core), String(pid)]);
   const rounds = { none: [], asked: [], open: [] };
-  for (const kind of Array(5).fill(Object.keys(rounds)).flat()) {
-    const begin = { none: () => () => {}, asked: () => asking(made.url), open: (at) => opened(made, at) }[kind];
-    const ends = await Promise.all(Array.from({ length: many }, (_, at) => begin(at)));
+  for (const kind of Array(ROUNDS).fill(Object.keys(rounds)).flat()) {
+    const all = Array.from({ length: many }, (_, at) => at);
+    const ends = kind === 'asked' ? all.map(() => asking(made.url)) : [];
+    const seen = kind === 'open' ? await Promise.all(all.map((at) => opened(made, at))) : [];
     await sleep(2000);
-    const before = threadsMs(made.pid, 'worker');
+    const asked = () => seen.reduce((sum, one) => sum + one.asked.length, 0);
+    const [before, begun] = [threadsMs(made.pid, 'worker'), asked()];
     const { answered, rate } = await bench(made.ports.openflow);
     const cost = ((threadsMs(made.pid, 'worker') - before) * 1e6) / answered;
     rounds[kind].push({ rate, cost });
-    console.log(`${kind}: ${rate.toFixed(0)} requests/s, ${cost.toFixed(1)} ns of the worker a request; load ${load()}`);
-    for (const end of ends) await end();
+    const pages = kind === 'open' ? `, pages asked ${asked() - begun} times` : '';
+    console.log(`${kind}: ${rate.toFixed(0)} requests/s, ${cost.toFixed(1)} ns of the worker a request${pages}; load ${load()}`);
+    for (const end of ends) end();
+    for (const one of seen) await one.context().close();
   }
-  const median = (kind, what) => quantile(rounds[kind].map((round) => round[what]), 0.5);
+  // Each round by itself: the machine is not as fast in one minute as in the next.
+  const ratios = (kind, what) => rounds[kind].map((one, at) => one[what] / rounds.none[at][what]);
+  const text = (all) => `${quantile(all, 0.5).toFixed(3)} (${Math.min(...all).toFixed(2)} to ${Math.max(...all).toFixed(2)})`;
   for (const kind of ['asked', 'open']) {
-    const [rate, cost] = ['rate', 'cost'].map((what) => (median(kind, what) / median('none', what)).toFixed(3));
-    console.log(`${many} ${kind} against none: rate ${rate}, processor time a request ${cost}`);
+    console.log(`${many} ${kind} against none: rate ${text(ratios(kind, 'rate'))}, processor time a request ${text(ratios(kind, 'cost'))}`);
   }
 }
 
 async function bench(port) {
-  const child = spawn(aldis, ['bench', `127.0.0.1:${port}`, '-s', '16', '-M', '1000', '--outstanding', '64', '-l', '4', '-m', '1000', '-w', '1', '--json']);
+  const options = ['-s', '16', '-M', '1000', '--outstanding', '400', '-l', '10', '-m', '1000', '-w', '1', '--json'];
+  const child = spawn('taskset', ['-c', String(LOAD), aldis, 'bench', `127.0.0.1:${port}`, ...options]);
   let said = '';
   child.stdout.on('data', (piece) => (said += piece));
   await new Promise((done) => child.once('exit', done));
-  const { counts, throughput } = JSON.parse(said);
-  return { answered: counts.answered, rate: throughput?.mean ?? counts.answered / 4 };
+  const { counts, requests_per_second: rates } = JSON.parse(said);
+  return { answered: counts.answered, rate: rates.median };
 }
 
 const [figure, size] = [process.argv[2], Number(process.argv[3])];

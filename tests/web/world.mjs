@@ -103,14 +103,16 @@ export async function until(is, what, patience = PATIENCE_MS * 2) {
 }
 
 const programs = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
+/** One for all pages, also for those that are opened together. */
 let browser = null;
+
+export const executable = () => process.env.CHROMIUM ?? programs.find((path) => existsSync(path));
 
 export async function page({ dark = true, width = 1280, height = 800, permissions = [], bypassCSP = false } = {}) {
   // Drawn by software, as a machine without a graphics card does.
   const args = ['--no-sandbox', '--use-angle=swiftshader', '--enable-unsafe-swiftshader', '--ignore-gpu-blocklist'];
-  const executablePath = process.env.CHROMIUM ?? programs.find((path) => existsSync(path));
-  browser ??= await chromium.launch({ executablePath, args });
-  const context = await browser.newContext({
+  browser ??= chromium.launch({ executablePath: executable(), args });
+  const context = await (await browser).newContext({
     viewport: { width, height },
     colorScheme: dark ? 'dark' : 'light',
     reducedMotion: 'reduce',
@@ -159,7 +161,7 @@ export async function sight() {
   return [...(newest?.faults ?? []), text?.replaceAll(/\s+/g, ' ').slice(0, 900)].join('\n');
 }
 
-export const closeBrowser = () => browser?.close();
+export const closeBrowser = async () => (await browser)?.close();
 
 /** A reverse proxy that serves another server below a prefix. */
 export async function proxy(target, prefix) {
