@@ -2,8 +2,8 @@
 """What passing through Aldis to a guest costs: `aldis bench` against a guest behind the controller, and against it directly.
 
     cargo build --release && benches/guests.py [--rounds 5] [--seconds 3] [--switches 16] [--guest "aldis bench null"]
-    benches/guests.py --beside: what an observer that does not read, floods or dies costs the application learning-switch, in the
-        second in which it is added and from then on
+    benches/guests.py --beside [--apps learning-switch]: what an observer that does not read, floods or dies costs the default
+        applications, or those, in the second in which it is added and from then on
 
 The controller has core 0, the guest and the load core 1. Rounds through the controller and directly take turns. With windows of
 400 requests the rate is read, and the CPU time of the controller per request; with one request at a time the delay is. What counts
@@ -14,6 +14,8 @@ import argparse, json, os, shlex, socket, statistics, subprocess, sys, threading
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 TICK = os.sysconf("SC_CLK_TCK")
 LOOP = 0.125
+# Seconds until the applications know the hosts of the load.
+WARM_UP = 3
 
 
 def free():
@@ -60,6 +62,7 @@ def main():
     parser.add_argument("--openflow", help="1.0 or 1.3: what the switches speak")
     parser.add_argument("--guest", help="another guest: its command, in which LISTEN stands for HOST:PORT")
     parser.add_argument("--beside", action="store_true", help="what guests that misbehave cost others")
+    parser.add_argument("--apps", help="with --beside: the applications, as for aldis run")
     parser.add_argument("--play", nargs=2, metavar=("KIND", "HOST:PORT"), help="be a guest that is deaf, floods or dies")
     args = parser.parse_args()
     if args.play:
@@ -123,7 +126,8 @@ def on_core(process):
 
 def beside(args):
     listen, http = free(), free()
-    controller = pinned(0, args.aldis, "run", "--listen", listen, "--http", http, "--workers", "1", "--apps", "learning-switch")
+    apps = ["--apps", args.apps] if args.apps else []
+    controller = pinned(0, args.aldis, "run", "--listen", listen, "--http", http, "--workers", "1", *apps)
     try:
         listens(listen), listens(http)
         rounds = {kind: [] for kind in ("deaf", "floods", "dies")}
@@ -149,7 +153,7 @@ def one_beside(args, kind, listen, http, controller):
     One load goes on throughout, so that the switches are there when the guest comes. Its rate is read in pieces of LOOP seconds.
     """
     ask = lambda *words: subprocess.run([args.aldis, "guest", *words, "--http", http], check=True, stdout=subprocess.DEVNULL)
-    at, loops = free(), int((3 * args.seconds + 2) / LOOP)
+    at, loops = free(), int((3 * args.seconds + WARM_UP + 2) / LOOP)
     guest = pinned(1, sys.executable, __file__, "--play", kind, at)
     try:
         listens(at)
@@ -165,8 +169,8 @@ def one_beside(args, kind, listen, http, controller):
             shares = ((all_after - all_before) / (until - since), (its_after - its_before) / (until - since))
             parts[part] = (since - begun, until - begun, *shares)
 
-        time.sleep(0.5)
-        lasts("none", args.seconds - 0.5)
+        time.sleep(WARM_UP)
+        lasts("none", args.seconds)
         ask("add", kind, "--connect", at, "--observe")
         lasts("first", 1)
         lasts("then", args.seconds)
