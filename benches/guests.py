@@ -2,12 +2,13 @@
 """What passing through Aldis to a guest costs: `aldis bench` against a guest behind the controller, and against it directly.
 
     cargo build --release && benches/guests.py [--rounds 5] [--seconds 3] [--switches 16] [--guest "aldis bench null"]
-    benches/guests.py --beside [--apps learning-switch]: what an observer that does not read, floods or dies costs the default
-        applications, or those, in the second in which it is added and from then on
+    benches/guests.py --beside [deaf floods dies] [--turns 8] [--apps learning-switch]: what an observer that does not read, floods
+        or dies costs the default applications, or those, in the second in which it comes and from then on; paused in turn
 
 The controller has core 0, the guest and the load core 1. Rounds through the controller and directly take turns. With windows of
 400 requests the rate is read, and the CPU time of the controller per request; with one request at a time the delay is. What counts
-are the differences and ratios of a round through the controller and the one directly before it.
+are the differences and ratios of a round through the controller and the one directly before it. Beside a guest, one load goes on
+throughout, and each turn is compared with the pauses before and behind it: what the machine does meanwhile drops out.
 """
 import argparse, json, os, shlex, socket, statistics, subprocess, sys, threading, time
 
@@ -16,6 +17,9 @@ TICK = os.sysconf("SC_CLK_TCK")
 LOOP = 0.125
 # Seconds until the applications know the hosts of the load.
 WARM_UP = 3
+# Seconds in which a guest that was paused is let go.
+SETTLES = 0.25
+KINDS = ("deaf", "floods", "dies")
 
 
 def free():
@@ -61,13 +65,15 @@ def main():
     parser.add_argument("--switches", type=int, default=16)
     parser.add_argument("--openflow", help="1.0 or 1.3: what the switches speak")
     parser.add_argument("--guest", help="another guest: its command, in which LISTEN stands for HOST:PORT")
-    parser.add_argument("--beside", action="store_true", help="what guests that misbehave cost others")
+    parser.add_argument("--beside", nargs="*", choices=KINDS, metavar="KIND",
+                        help="what guests that misbehave cost others: deaf, floods, dies; all unless named")
+    parser.add_argument("--turns", type=int, default=8, help="with --beside: how often a guest comes in a round")
     parser.add_argument("--apps", help="with --beside: the applications, as for aldis run")
     parser.add_argument("--play", nargs=2, metavar=("KIND", "HOST:PORT"), help="be a guest that is deaf, floods or dies")
     args = parser.parse_args()
     if args.play:
         return play(*args.play)
-    if args.beside:
+    if args.beside is not None:
         return beside(args)
     listen, http, at = free(), free(), free()
     guest = shlex.split(args.guest.replace("LISTEN", at)) if args.guest else [args.aldis, "bench", "null", "--listen", at]
@@ -130,59 +136,77 @@ def beside(args):
     controller = pinned(0, args.aldis, "run", "--listen", listen, "--http", http, "--workers", "1", *apps)
     try:
         listens(listen), listens(http)
-        rounds = {kind: [] for kind in ("deaf", "floods", "dies")}
+        turns = {kind: [] for kind in args.beside or KINDS}
         for _ in range(args.rounds):
-            for kind, found in rounds.items():
-                found.append(one_beside(args, kind, listen, http, controller))
-        of = lambda values: f"{statistics.median(values):.3f} ({min(values):.2f} to {max(values):.2f})"
-        for kind, found in rounds.items():
+            for kind, found in turns.items():
+                found.extend(one_beside(args, kind, listen, http, controller))
+        for kind, found in turns.items():
             for part in ("first", "then"):
-                rate, cost = ([one[part][place] / (one["none"][place] + one["paused"][place]) * 2 for one in found] for place in (0, 1))
-                share = statistics.median(one[part][2] for one in found)
-                print(f"{kind}, {part}: others at {of(rate)}, CPU time of the controller a request {of(cost)}, "
-                      f"its thread has {share:.2%} of the core")
+                rate, cost = (quartiles([turn[part][place] / turn["without"][place] for turn in found]) for place in (0, 1))
+                share = statistics.median(turn[part][2] for turn in found)
+                print(f"{kind}, {part}: others at {rate}, CPU time of the controller a request {cost}, "
+                      f"its thread has {share:.2%} of the core; {len(found)} turns")
     finally:
         controller.kill()
         controller.wait()
 
 
+def quartiles(values):
+    low, median, high = statistics.quantiles(values, n=4)
+    return f"{median:.3f} (quartiles {low:.3f} and {high:.3f})"
+
+
 def one_beside(args, kind, listen, http, controller):
-    """Beside no guest, in the first second of one, from then on, and beside it paused: the rate, the CPU time of the controller a
-    request, and what the guest's thread has of the core.
+    """The turns of one guest. Of each, its first second, what follows, and the pauses around it: the rate, the CPU time of the
+    controller a request, and what the guest's thread has of the core.
 
     One load goes on throughout, so that the switches are there when the guest comes. Its rate is read in pieces of LOOP seconds.
     """
     ask = lambda *words: subprocess.run([args.aldis, "guest", *words, "--http", http], check=True, stdout=subprocess.DEVNULL)
-    at, loops = free(), int((3 * args.seconds + WARM_UP + 2) / LOOP)
+    turn = 1 + 2 * args.seconds + SETTLES + 0.25
+    at, loops = free(), int((WARM_UP + args.seconds + args.turns * turn + 2) / LOOP)
     guest = pinned(1, sys.executable, __file__, "--play", kind, at)
+    load = None
     try:
         listens(at)
         load = subprocess.Popen(["taskset", "-c", "1", args.aldis, "bench", listen, "-s", str(args.switches), "-M", "1000", "-m",
                                  str(round(LOOP * 1000)), "-l", str(loops), "--outstanding", "400", "-w", "0", "--json"],
                                 stdout=subprocess.PIPE)
-        begun, parts = time.monotonic(), {}
+        begun = time.monotonic()
 
-        def lasts(part, seconds):
+        def lasts(seconds):
             since, (all_before, its_before) = time.monotonic(), on_core(controller)
             time.sleep(seconds)
             until, (all_after, its_after) = time.monotonic(), on_core(controller)
             shares = ((all_after - all_before) / (until - since), (its_after - its_before) / (until - since))
-            parts[part] = (since - begun, until - begun, *shares)
+            return since - begun, until - begun, *shares
 
         time.sleep(WARM_UP)
-        lasts("none", args.seconds)
+        pauses, parts = [lasts(args.seconds)], []
         ask("add", kind, "--connect", at, "--observe")
-        lasts("first", 1)
-        lasts("then", args.seconds)
-        ask("pause", kind)
-        lasts("paused", args.seconds)
+        for _ in range(args.turns):
+            parts.append((lasts(1), lasts(args.seconds)))
+            ask("pause", kind)
+            time.sleep(SETTLES)
+            pauses.append(lasts(args.seconds))
+            ask("resume", kind)
         rates = json.loads(load.communicate(timeout=60)[0])["requests_per_second"]["loops"]
-        rate = lambda since, until: statistics.mean(rates[int(since / LOOP) + 1:int(until / LOOP)])
-        return {part: (rate(since, until), share / rate(since, until), its) for part, (since, until, share, its) in parts.items()}
     finally:
-        guest.kill()
-        guest.wait()
+        for process in filter(None, (guest, load)):
+            process.kill()
+            process.wait()
         ask("remove", kind)
+
+    def seen(part):
+        since, until, share, its = part
+        rate = statistics.mean(rates[int(since / LOOP) + 1:int(until / LOOP)])
+        return rate, share / rate, its
+
+    def both(before, behind):
+        return tuple(statistics.mean(pair) for pair in zip(seen(before), seen(behind)))
+
+    around = map(both, pauses, pauses[1:])
+    return [{"first": seen(first), "then": seen(then), "without": without} for (first, then), without in zip(parts, around)]
 
 
 def report(args, listen, at, controller):
