@@ -171,14 +171,15 @@ def twins(lab):
     served(0xff)
 
 
-# A controller that makes itself the master of whatever connects, and says no more.
-MASTER = """
-import socket, struct
-server = socket.create_server(("127.0.0.1", 6699))
+# A controller that takes a role at whatever connects to a port, and says no more: both are arguments.
+OTHER = """
+import socket, struct, sys
+port, role = int(sys.argv[1]), int(sys.argv[2])
+server = socket.create_server(("127.0.0.1", port))
 while True:
     switch, _ = server.accept()
     switch.sendall(struct.pack("!BBHI", 4, 0, 8, 1))
-    switch.sendall(struct.pack("!BBHIIIQ", 4, 24, 24, 2, 2, 0, 9))
+    switch.sendall(struct.pack("!BBHIIIQ", 4, 24, 24, 2, role, 0, 9))
     while True:
         head = switch.recv(8, socket.MSG_WAITALL)
         if len(head) < 8:
@@ -190,19 +191,28 @@ while True:
 """
 
 
+# Roles of OpenFlow 1.3.
+MASTER, SLAVE = "2", "3"
+
+
 def another_master(lab):
-    """Another controller made itself the master."""
+    """Another controller stands by, which is in order; a third one makes itself the master."""
     lab.start_controller()
-    master = Process([sys.executable, "-c", MASTER], lab.path("master.log"))
+    roles = {6698: SLAVE, 6699: MASTER}
+    others = [Process([sys.executable, "-c", OTHER, str(port), role], lab.path(f"{port}.log")) for port, role in roles.items()]
     try:
-        wait_until("the other controller", lambda: listens(6699))
-        bridge("s1", f"tcp:127.0.0.1:{PORT}", "tcp:127.0.0.1:6699", protocols=VERSION)
+        wait_until("the other controllers", lambda: all(map(listens, roles)))
+        bridge("s1", f"tcp:127.0.0.1:{PORT}", "tcp:127.0.0.1:6698", protocols=VERSION)
+        wait_until("one that stands by", lambda: "slave" in output("ovs-vsctl", "--columns=role", "list", "controller"))
+        finds_nothing()
+        output("ovs-vsctl", "set-controller", "s1", *(f"tcp:127.0.0.1:{port}" for port in (PORT, *roles)))
         found = finds("other-controller")
         expect("tcp:127.0.0.1:6699 is a master" in str(found["evidence"]), "who it is", found)
         done_as_said(found)
         finds_nothing()
     finally:
-        master.stop()
+        for other in others:
+            other.stop()
 
 
 def no_table_miss(lab):

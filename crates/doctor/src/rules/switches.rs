@@ -27,7 +27,8 @@ pub const OTHER_CONTROLLER: Diagnosis = Diagnosis {
     id: "other-controller",
     severity: Severity::Fault,
     title: "switch {about} has another controller, too: each undoes what the other does",
-    shown_by: "the controllers that Open vSwitch says are connected, or errors that name the role",
+    shown_by: "the controllers that Open vSwitch says are connected, those left out that stand by as \
+               slaves, or errors that name the role",
     what_to_do: "Stop the other controller, or take it from the switch's list.",
     command: "ovs-vsctl set-controller {about} tcp:127.0.0.1:6653",
 };
@@ -94,7 +95,7 @@ pub fn duplicates(facts: &Facts) -> Vec<Finding> {
     vec![found]
 }
 
-/// A switch has more than one controller.
+/// A switch has more than one controller that may change it.
 pub fn roles(facts: &Facts) -> Vec<Finding> {
     let bridges = facts.ovs.iter().flat_map(|ovs| &ovs.bridges);
     let connected = |bridge: &BridgeFacts| -> Vec<TargetFacts> {
@@ -102,7 +103,7 @@ pub fn roles(facts: &Facts) -> Vec<Finding> {
     };
     let held: Vec<_> = bridges
         .map(|bridge| (bridge, connected(bridge)))
-        .filter(|(_, targets)| targets.len() > 1)
+        .filter(|(_, targets)| are_rivals(targets))
         .collect();
     let Some((bridge, _)) = held.first() else {
         return known_by_controller(facts, &OTHER_CONTROLLER).into_iter().collect();
@@ -115,6 +116,13 @@ pub fn roles(facts: &Facts) -> Vec<Finding> {
         format!("bridge {}: {}", bridge.name, all.collect::<Vec<_>>().join(", "))
     });
     vec![OTHER_CONTROLLER.found(&[("about", &bridge.name)], words)]
+}
+
+/// Whether one of these may change what another does. Aldis is an equal; a slave, which stands by
+/// until the others are gone, only reads.
+fn are_rivals(connected: &[TargetFacts]) -> bool {
+    let is = |role| connected.iter().filter(move |target| target.role == role).count();
+    connected.len() > 1 && (is("master") > 0 || connected.len() - is("slave") > 1)
 }
 
 /// What becomes of a packet that no flow of the first table expects is a drop.
@@ -287,5 +295,13 @@ mod tests {
         let held = vec![bridge("s1", &[("tcp:1", "slave"), ("tcp:2", "master")])];
         facts.ovs = Some(OvsFacts { bridges: held, ..OvsFacts::default() });
         assert_eq!(ids(&facts), ["other-controller"]);
+        let is_found = |targets: &[(&str, &str)]| {
+            let bridges = vec![bridge("s1", targets)];
+            let mut facts = facts.clone();
+            facts.ovs = Some(OvsFacts { bridges, ..OvsFacts::default() });
+            ids(&facts) == ["other-controller"]
+        };
+        assert!(is_found(&[("tcp:1", "other"), ("tcp:2", "other")]));
+        assert!(!is_found(&[("tcp:1", "other"), ("tcp:2", "slave"), ("tcp:3", "slave")]));
     }
 }
