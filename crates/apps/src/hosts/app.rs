@@ -110,26 +110,31 @@ impl<'b> Block<'b> {
     }
 }
 
-/// The lower ports of one switch that were shown a moment ago: requests of a switch follow each
-/// other, and what is said of a port once need not be looked up for the next of them.
+/// The lower ports of one switch that something was done for in a block: requests of a switch
+/// follow each other, and what was found out for one of a port holds for the next of them.
 #[derive(Default)]
-struct ShownPorts {
+struct NotedPorts {
     dpid: DatapathId,
-    /// A bit for each port below 64.
     ports: u64,
 }
 
-impl ShownPorts {
+impl NotedPorts {
     /// Whether a port is not among them, as far as that is known. From now on it is.
     fn is_first(&mut self, at: SwitchPort) -> bool {
         if at.dpid != self.dpid {
-            *self = ShownPorts { dpid: at.dpid, ports: 0 };
+            *self = NotedPorts { dpid: at.dpid, ports: 0 };
         }
-        let bit = if at.port.0 < u64::BITS { 1 << at.port.0 } else { 0 };
+        let bit = bit_of(at.port);
         let is_first = self.ports & bit == 0;
         self.ports |= bit;
         is_first
     }
+}
+
+/// The bit of a port below 64; others have none.
+#[inline]
+fn bit_of(port: PortNo) -> u64 {
+    if port.0 < u64::BITS { 1 << port.0 } else { 0 }
 }
 
 impl HostTracker {
@@ -218,17 +223,21 @@ impl HostTracker {
             len += 1;
         }
         hosts.by_few_macs(&ids[..len], &mut found);
-        let mut shown = ShownPorts::default();
+        let (mut shown, mut newcomers) = (NotedPorts::default(), NotedPorts::default());
         for (&(observation, hash), &host) in seen[..len].iter().zip(&found) {
-            if is_full && host.is_none() && !self.admits(now, observation.at) {
-                if shown.is_first(observation.at) {
-                    self.show(now, map, observation.at, out);
+            let at = observation.at;
+            // One of a block has a chance: a port brings one in NEWCOMER_EVERY at most.
+            let is_refused =
+                is_full && host.is_none() && !(newcomers.is_first(at) && self.admits(now, at));
+            if is_refused {
+                if shown.is_first(at) {
+                    self.show(now, map, at, out);
                 }
             } else if let Some(left_s) = hosts.no_news_for(host, &observation, now) {
                 if hash != 0 {
                     self.no_news.put(hash, NewsAt::within(left_s, now));
                 }
-            } else if host.is_none_or(|host| may_have_moved(host, observation.at, map)) {
+            } else if host.is_none_or(|host| may_have_moved(host, at, map)) {
                 self.report(now, map, observation, out);
             } else {
                 self.report_doubtful(now, observation, out);
@@ -305,7 +314,7 @@ impl<'m> Edges<'m> {
                 ..Edges::new(self.map)
             };
         }
-        let bit = if at.port.0 < u64::BITS { 1 << at.port.0 } else { 0 };
+        let bit = bit_of(at.port);
         if self.looked & bit == 0 {
             let is_edge = self.is_edge(at.port);
             self.looked |= bit;

@@ -83,20 +83,18 @@ impl Hosts {
 
     /// The host with this address in this VLAN (0 where frames carry none).
     pub fn by_mac(&self, mac: MacAddr, vlan: u16) -> Option<&Host> {
-        self.find(Identity { mac, vlan }).map(|number| self.hosts.item(number as usize))
+        self.get(Identity { mac, vlan })
     }
 
     /// The host that has this IP address in this VLAN.
     pub fn by_ip(&self, ip: IpAddr, vlan: u16) -> Option<&Host> {
-        self.find_ip(ip, vlan).map(|number| self.hosts.item(number as usize))
+        self.get((ip, vlan))
     }
 
     /// The hosts with these addresses, in their order, behind those in `found`. Faster than one
     /// after the other: what one needs of the memory is on its way while others are looked for.
     pub fn by_macs<'a>(&'a self, keys: &[Identity], found: &mut Vec<Option<&'a Host>>) {
-        let hash = |id: &Identity| self.hash(*id);
-        let get = |id: &Identity| self.by_mac(id.mac, id.vlan);
-        self.batched(&self.by_mac, keys, (hash, |host, id| host.id() == *id, get), found);
+        self.batched(keys, found);
     }
 
     /// The same of the first [`BATCH`] of them, each found in its place.
@@ -105,17 +103,12 @@ impl Hosts {
         keys: &[Identity],
         found: &mut [Option<&'a Host>; BATCH],
     ) {
-        let (hash, keys) = (|id: &Identity| self.hash(*id), &keys[..keys.len().min(BATCH)]);
-        let get = |id: &Identity| self.by_mac(id.mac, id.vlan);
-        self.together(&self.by_mac, keys, (hash, |host, id| host.id() == *id, get), found);
+        self.together(&keys[..keys.len().min(BATCH)], found);
     }
 
     /// The hosts that have these IP addresses in these VLANs, likewise.
     pub fn by_ips<'a>(&'a self, keys: &[(IpAddr, u16)], found: &mut Vec<Option<&'a Host>>) {
-        let hash = |keys: &(IpAddr, u16)| self.hash_ip(keys.0, keys.1);
-        let is = |host: &Host, keys: &(IpAddr, u16)| host.owns(keys.0, keys.1);
-        let get = |keys: &(IpAddr, u16)| self.by_ip(keys.0, keys.1);
-        self.batched(&self.by_ip, keys, (hash, is, get), found);
+        self.batched(keys, found);
     }
 
     /// All hosts, in no order. Reads the whole table, as the next two do: for people, not for
@@ -176,96 +169,57 @@ impl Hosts {
     }
 
     #[inline]
-    fn batched<'a, K>(
-        &'a self,
-        index: &'a Index,
-        keys: &[K],
-        (hash, is, get): (
-            impl Fn(&K) -> Hash,
-            impl Fn(&Host, &K) -> bool,
-            impl Fn(&K) -> Option<&'a Host>,
-        ),
-        found: &mut Vec<Option<&'a Host>>,
-    ) {
+    fn batched<'a, K: HostKey>(&'a self, keys: &[K], found: &mut Vec<Option<&'a Host>>) {
         for keys in keys.chunks(BATCH) {
             let mut hosts = [None; BATCH];
-            self.together(index, keys, (&hash, &is, &get), &mut hosts);
+            self.together(keys, &mut hosts);
             found.extend(&hosts[..keys.len()]);
         }
     }
 
     /// At most [`BATCH`] of them.
     #[inline]
-    fn together<'a, K>(
-        &'a self,
-        index: &'a Index,
-        keys: &[K],
-        (hash, is, get): (
-            impl Fn(&K) -> Hash,
-            impl Fn(&Host, &K) -> bool,
-            impl Fn(&K) -> Option<&'a Host>,
-        ),
-        found: &mut [Option<&'a Host>; BATCH],
-    ) {
+    fn together<'a, K: HostKey>(&'a self, keys: &[K], found: &mut [Option<&'a Host>; BATCH]) {
         match keys.len() {
             0 => {}
-            1..=FEW => self.at_most::<K, FEW>(index, keys, (hash, is, get), found),
-            _ => self.at_most::<K, BATCH>(index, keys, (hash, is, get), found),
+            1..=FEW => self.at_most::<K, FEW>(keys, found),
+            _ => self.at_most::<K, BATCH>(keys, found),
         }
     }
 
     /// At most `N` of them.
     #[inline]
-    fn at_most<'a, K, const N: usize>(
+    fn at_most<'a, K: HostKey, const N: usize>(
         &'a self,
-        index: &'a Index,
         keys: &[K],
-        (hash, is, get): (
-            impl Fn(&K) -> Hash,
-            impl Fn(&Host, &K) -> bool,
-            impl Fn(&K) -> Option<&'a Host>,
-        ),
         found: &mut [Option<&'a Host>; BATCH],
     ) {
-        let nothing = Hash::new(0);
+        let (index, nothing) = (K::index(self), Hash::new(0));
         let mut hashes = [(nothing, index.ask_for(nothing)); N];
         for (key, place) in keys.iter().zip(&mut hashes) {
-            let hash = hash(key);
+            let hash = key.hash(self.seed);
             *place = (hash, index.ask_for(hash));
         }
         for ((hash, page), place) in hashes.iter().zip(&mut *found).take(keys.len()) {
-            *place = page.first(*hash).map(|number| self.hosts.item(number as usize));
+            *place = page.first(*hash).map(|number| self.host(number));
             place.inspect(|host| prefetch(*host));
         }
-        for (key, place) in keys.iter().zip(found) {
+        for (&key, place) in keys.iter().zip(found) {
             *place = match *place {
-                Some(host) if is(host, key) => Some(host),
+                Some(host) if key.is_of(host) => Some(host),
                 None => None,
-                Some(_) => get(key),
+                Some(_) => self.get(key),
             };
         }
     }
 
-    fn hash(&self, id: Identity) -> Hash {
-        Hash::new(self.seed.mix(id.mac.to_u64(), u64::from(id.vlan)))
+    fn get<K: HostKey>(&self, key: K) -> Option<&Host> {
+        self.find(key).map(|number| self.host(number))
     }
 
-    fn hash_ip(&self, ip: IpAddr, vlan: u16) -> Hash {
-        let (family, bits) = match ip {
-            IpAddr::V4(ip) => (1 << 16, u128::from(ip.to_bits())),
-            IpAddr::V6(ip) => (1 << 17, ip.to_bits()),
-        };
-        let high = (bits >> 64) as u64 ^ (family | u64::from(vlan)).rotate_right(17);
-        Hash::new(self.seed.mix(bits as u64, high))
-    }
-
-    pub(super) fn find(&self, id: Identity) -> Option<u32> {
-        self.by_mac.find(self.hash(id), |number| self.hosts.item(number as usize).id() == id)
-    }
-
-    pub(super) fn find_ip(&self, ip: IpAddr, vlan: u16) -> Option<u32> {
-        let is = |number: u32| self.hosts.item(number as usize).owns(ip, vlan);
-        self.by_ip.find(self.hash_ip(ip, vlan), is)
+    /// The number of the host with this key.
+    pub(super) fn find<K: HostKey>(&self, key: K) -> Option<u32> {
+        K::index(self).find(key.hash(self.seed), |number| key.is_of(self.host(number)))
     }
 
     pub(super) fn host(&self, number: u32) -> &Host {
@@ -285,7 +239,7 @@ impl Hosts {
 
     /// Puts a host into a free place; false where the index has no room for it.
     pub(super) fn put(&mut self, number: u32, host: Host) -> bool {
-        let added = self.by_mac.insert(self.hash(host.id()), number);
+        let added = self.by_mac.insert(host.id().hash(self.seed), number);
         if added {
             *self.host_mut(number) = host;
         }
@@ -295,9 +249,9 @@ impl Hosts {
     /// Takes a host out of its place, with its addresses.
     pub(super) fn take(&mut self, number: u32) -> Host {
         let host = core::mem::take(self.host_mut(number));
-        self.by_mac.remove(self.hash(host.id()), number);
+        self.by_mac.remove(host.id().hash(self.seed), number);
         for ip in host.addresses() {
-            self.by_ip.remove(self.hash_ip(ip, host.id().vlan), number);
+            self.by_ip.remove((ip, host.id().vlan).hash(self.seed), number);
         }
         host
     }
@@ -305,11 +259,11 @@ impl Hosts {
     /// Gives a host an address that no other has; false where there is no room.
     pub(super) fn bind(&mut self, number: u32, ip: IpAddr) -> bool {
         let vlan = self.host(number).id().vlan;
-        if !self.by_ip.insert(self.hash_ip(ip, vlan), number) {
+        if !self.by_ip.insert((ip, vlan).hash(self.seed), number) {
             return false;
         }
         if let Some(gone) = self.host_mut(number).add(ip) {
-            self.by_ip.remove(self.hash_ip(gone, vlan), number);
+            self.by_ip.remove((gone, vlan).hash(self.seed), number);
         }
         true
     }
@@ -317,7 +271,7 @@ impl Hosts {
     /// Takes an address from the host that has it.
     pub(super) fn unbind(&mut self, number: u32, ip: IpAddr) {
         let vlan = self.host(number).id().vlan;
-        self.by_ip.remove(self.hash_ip(ip, vlan), number);
+        self.by_ip.remove((ip, vlan).hash(self.seed), number);
         self.host_mut(number).remove(ip);
     }
 
@@ -333,10 +287,55 @@ impl Hosts {
 /// ([`super::host::FURTHER_MAX`]).
 const ADDRESSES_A_HOST: usize = 3;
 
-impl Host {
+/// What a host is looked for by.
+pub(super) trait HostKey: Copy {
+    /// The index that has the numbers of hosts under their keys.
+    fn index(hosts: &Hosts) -> &Index;
+
+    /// Its hash there.
+    fn hash(self, seed: Seed) -> Hash;
+
+    /// Whether it is this host's.
+    fn is_of(self, host: &Host) -> bool;
+}
+
+impl HostKey for Identity {
     #[inline]
-    fn owns(&self, ip: IpAddr, vlan: u16) -> bool {
-        self.id().vlan == vlan && self.has(ip)
+    fn index(hosts: &Hosts) -> &Index {
+        &hosts.by_mac
+    }
+
+    #[inline]
+    fn hash(self, seed: Seed) -> Hash {
+        Hash::new(seed.mix(self.mac.to_u64(), u64::from(self.vlan)))
+    }
+
+    #[inline]
+    fn is_of(self, host: &Host) -> bool {
+        host.id() == self
+    }
+}
+
+/// An address in a VLAN.
+impl HostKey for (IpAddr, u16) {
+    #[inline]
+    fn index(hosts: &Hosts) -> &Index {
+        &hosts.by_ip
+    }
+
+    #[inline]
+    fn hash(self, seed: Seed) -> Hash {
+        let (family, bits) = match self.0 {
+            IpAddr::V4(ip) => (1 << 16, u128::from(ip.to_bits())),
+            IpAddr::V6(ip) => (1 << 17, ip.to_bits()),
+        };
+        let high = (bits >> 64) as u64 ^ (family | u64::from(self.1)).rotate_right(17);
+        Hash::new(seed.mix(bits as u64, high))
+    }
+
+    #[inline]
+    fn is_of(self, host: &Host) -> bool {
+        host.id().vlan == self.1 && host.has(self.0)
     }
 }
 

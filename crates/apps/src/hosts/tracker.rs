@@ -333,7 +333,7 @@ impl Tracker {
         }
         let Some(ip) = observation.ip else { return };
         let what = Subject::Address(ip, observation.id.vlan);
-        match self.hosts.find_ip(ip, observation.id.vlan) {
+        match self.hosts.find((ip, observation.id.vlan)) {
             None => self.bind(number, ip, out),
             Some(owner) if owner == number => self.refute(now, what, out),
             Some(owner) => {
@@ -521,7 +521,7 @@ impl Tracker {
     fn asks(&self, claim: MoveClaim) -> impl Iterator<Item = HostProbe> {
         let (owner, only) = match claim.what {
             Subject::Place(id) => (self.hosts.find(id), None),
-            Subject::Address(ip, vlan) => (self.hosts.find_ip(ip, vlan), Some(ip)),
+            Subject::Address(ip, vlan) => (self.hosts.find((ip, vlan)), Some(ip)),
         };
         let asks = owner.map(|number| self.hosts.host(number)).into_iter().flat_map(move |host| {
             let by = host.addresses().filter(move |&ip| only.is_none_or(|only| only == ip));
@@ -541,7 +541,7 @@ impl Tracker {
                 self.relocate(now, number, claim.at, out);
             }
             Subject::Address(ip, vlan) if self.hosts.host(number).at() == claim.at => {
-                if let Some(owner) = self.hosts.find_ip(ip, vlan) {
+                if let Some(owner) = self.hosts.find((ip, vlan)) {
                     self.hosts.unbind(owner, ip);
                     out.push(Effect::Lost(self.hosts.host(owner).id(), ip));
                 }
