@@ -3,7 +3,7 @@
 import type { JSX, RefObject } from 'preact';
 import { useCallback, useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { sentence } from '../core/api';
-import { links, nameOf } from '../core/network';
+import { hosts, links, nameOf } from '../core/network';
 import { href, place, setQuery } from '../core/router';
 import type { Host } from '../core/types';
 import { Button, Chip } from '../ui/kit';
@@ -157,7 +157,9 @@ export function WayPanel({ way: state, scene, badges }: PanelProps): JSX.Element
       </header>
       <Picker label="From" host={from} all={state.hosts} onChoose={(host) => state.choose('from', host)} />
       <Picker label="To" host={to} all={state.hosts} onChoose={(host) => state.choose('to', host)} />
-      {from === null || to === null ? <p class="hint">Click a host in the picture, then another; or choose them here.</p> : null}
+      {from === null || to === null ? (
+        <p class="hint">Click a host in the picture, then another; or write their addresses, which count once hosts are known to have them.</p>
+      ) : null}
       {state.error === null ? null : (
         <p class="trouble" role="alert">
           {state.error}
@@ -187,11 +189,18 @@ function Picker(props: { label: string; host: Host | null; all: readonly Host[];
   const id = `way-${props.label}`;
   const [text, setText] = useState('');
   useEffect(() => setText(props.host === null ? '' : hostName(props.host)), [props.host]);
+  const find = (value: string) => props.all.find((host) => host.mac === value || host.ips.includes(value));
   const take = (value: string) => {
     setText(value);
-    const found = props.all.find((host) => host.mac === value || host.ips.includes(value));
+    const found = find(value);
     if (found !== undefined) props.onChoose(found);
+    // What a host says of its addresses is no event.
+    else hosts.soon();
   };
+  useEffect(() => {
+    const found = props.host === null && text !== '' ? find(text) : undefined;
+    if (found !== undefined) props.onChoose(found);
+  }, [props.all]);
   return (
     <label class="field inline">
       <span>{props.label}</span>
