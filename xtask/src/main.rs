@@ -14,6 +14,7 @@ mod reference;
 mod ryu;
 mod suites;
 mod tidy;
+mod unit;
 mod web;
 
 use std::path::{Path, PathBuf};
