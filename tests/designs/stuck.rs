@@ -18,8 +18,9 @@ use crate::switch::{
     xid_of,
 };
 
-/// What may wait for a switch that does not read, in bytes.
-const WAITING_MAX: u64 = 256 * 1024;
+/// What may wait for a switch that does not read, in bytes: four reads of 64 KB, and the room beside
+/// them for what the batches of other switches say (`OUTBOX_PER_READ` and `FAR_MAX` of the engine).
+const WAITING_MAX: u64 = (4 * 64 + 64) * 1024;
 
 /// Every read design with both writes, three workers and batches as the papers have them; the other
 /// batchings make no difference to a switch that does not read, and are left out.
