@@ -91,7 +91,7 @@ async function found(seen) {
   await seen.locator('.hops').getByText('static-flows').waitFor();
   await seen.locator('.hops a', { hasText: 's257' }).click();
   await seen.getByLabel('Filter flows of').fill('60000');
-  await seen.getByRole('button', { name: 'Remove this flow' }).click();
+  await seen.getByRole('row', { name: '60000' }).getByRole('button', { name: 'Remove this flow' }).click();
   await see(seen, 'It is kept as “quarantine”');
   await seen.getByRole('button', { name: 'Keep it no more', exact: true }).click();
   await see(seen, '“quarantine” is kept no more');

@@ -115,7 +115,7 @@ async function packet() {
   await seen.locator('.hops a', { hasText: 's2' }).click();
   await seen.getByLabel('Filter flows of').fill('drop 60000');
   await seen.getByLabel('Filter flows of').fill('60000');
-  await seen.getByRole('button', { name: 'Remove this flow' }).click();
+  await seen.getByRole('row', { name: '60000' }).getByRole('button', { name: 'Remove this flow' }).click();
   await seen.getByRole('button', { name: 'Remove', exact: true }).click();
   await see(seen, 'The flow is removed: the switch said so.');
   const left = await made.ask('api/v1/switches/2/flows');

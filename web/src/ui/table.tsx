@@ -150,11 +150,15 @@ const classOf = <T,>(column: Column<T>) => `${column.right ? 'right' : ''} ${col
 
 const shown = <T,>(column: Column<T>, row: T): ComponentChildren => column.cell?.(row) ?? column.value(row) ?? '–';
 
+/** What a filter finds a value by. A fraction is shown rounded: its digits say nothing to a reader. */
+const wordOf = (value: string | number | null | undefined): string =>
+  typeof value === 'number' && !Number.isInteger(value) ? '' : String(value ?? '');
+
 export function filtered<T>(rows: readonly T[], columns: readonly Column<T>[], text: string): readonly T[] {
   const words = text.toLowerCase().split(/\s+/).filter(Boolean);
   if (words.length === 0) return rows;
   return rows.filter((row) => {
-    const all = columns.map((column) => column.value(row) ?? '').join(' ').toLowerCase();
+    const all = columns.map((column) => wordOf(column.value(row))).join(' ').toLowerCase();
     return words.every((word) => all.includes(word));
   });
 }
