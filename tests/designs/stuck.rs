@@ -18,8 +18,8 @@ use crate::switch::{
     xid_of,
 };
 
-/// What may wait for a switch that does not read, in bytes: four reads of 64 KB, and the room beside
-/// them for what the batches of other switches say (`OUTBOX_PER_READ` and `FAR_MAX` of the engine).
+/// What may wait for a switch that does not read, in bytes: four reads of 64 KB (the engine's
+/// `OUTBOX_PER_READ`), and beside them what the batches of other switches say (`FAR_MAX`).
 const WAITING_MAX: u64 = (4 * 64 + 64) * 1024;
 
 /// Every read design with both writes, three workers and batches as the papers have them; the other

@@ -37,19 +37,25 @@ struct TestProgram {
 struct Found {
     tally: SuiteTally,
     failed: Vec<String>,
+    /// Whether a result line came.
+    is_counted: bool,
 }
 
 impl Found {
     /// Takes a line of a program of tests.
     fn line(&mut self, line: &str) {
-        self.tally = self.tally.plus(test_result(line).unwrap_or_default());
+        let counts = test_result(line);
+        self.is_counted |= counts.is_some();
+        self.tally = self.tally.plus(counts.unwrap_or_default());
         self.failed.extend(failed_test(line).map(str::to_owned));
     }
 
-    /// A program that crashes prints no result line: it is a failure without a name.
+    /// A program that ends without a result line, or badly in spite of it, is a failure without a
+    /// name: to try again what had failed by then would leave out what it did not come to.
     fn end(mut self, good: bool) -> Found {
-        if !good && self.tally.failed == 0 {
+        if !self.is_counted || !good && self.tally.failed == 0 {
             self.tally = self.tally.plus(SuiteTally::one(false));
+            self.failed.clear();
         }
         self
     }
@@ -209,7 +215,12 @@ mod tests {
             folder: "/".into(),
             is_outside: false,
         };
-        assert_eq!(run_program(&program("/bin/false")).tally, SuiteTally::one(false));
-        assert_eq!(run_program(&program("/bin/true")).tally, SuiteTally::default());
+        for ends in ["/bin/false", "/bin/true"] {
+            assert_eq!(run_program(&program(ends)).tally, SuiteTally::one(false), "{ends}");
+        }
+        let mut aborted = Found::default();
+        aborted.line("test chop::tests::any_cut ... FAILED");
+        let aborted = aborted.end(false);
+        assert_eq!((aborted.tally, aborted.failed.len()), (SuiteTally::one(false), 0));
     }
 }

@@ -110,11 +110,12 @@ impl<'b> Block<'b> {
     }
 }
 
-/// The lower ports of one switch that something was done for in a block: requests of a switch
-/// follow each other, and what was found out for one of a port holds for the next of them.
+/// The lower ports of one switch that were looked into in a block: requests of a switch follow
+/// each other, and what was found out for one of a port holds for the next of them.
 #[derive(Default)]
 struct NotedPorts {
     dpid: DatapathId,
+    /// A bit for each ([`bit_of`]).
     ports: u64,
 }
 
