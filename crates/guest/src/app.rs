@@ -46,7 +46,8 @@ impl GuestApp {
     }
 
     /// Hands the requests of a switch over, and marks those that no other application is to see.
-    fn hand(&self, datapath: &Datapath, batch: &mut Batch<'_>, run: &Run) {
+    /// Whether the guest's thread is to be rung for them.
+    fn hand(&self, datapath: &Datapath, batch: &mut Batch<'_>, run: &Run) -> bool {
         let Guest { grant, counts, bounds, .. } = &*self.guest;
         let (observes, otherwise) = (grant.spec().observe, bounds.otherwise());
         let stalls = datapath.is_stalled();
@@ -59,7 +60,9 @@ impl GuestApp {
         if handing.is_none() && goes_on {
             // They go on as they are, and cost no more than being counted.
             let requests = run.requests.len() as u64;
-            return if stalls { counts.shed.add(requests) } else { counts.missed.add(requests) };
+            let count = if stalls { &counts.shed } else { &counts.missed };
+            count.add(requests);
+            return false;
         }
         let (mut shed, mut missed) = (0, 0);
         for index in run.requests.clone() {
@@ -96,15 +99,13 @@ impl GuestApp {
             let is_done = taken || otherwise == Otherwise::Drop;
             batch.requests[index].stopped = is_done && !observes;
         }
-        if let Some(handing) = handing {
-            handing.done();
-        }
         if shed > 0 {
             counts.shed.add(shed);
         }
         if missed > 0 {
             counts.missed.add(missed);
         }
+        handing.is_some_and(Handing::done)
     }
 
     /// Takes the share of this poll of what the guest has to say.
@@ -170,10 +171,14 @@ impl App for GuestApp {
         mut slots: Slots<'_, Self::Slot>,
         _: &mut Output,
     ) {
+        let mut is_to_ring = false;
         for run in batch.runs {
             if let Some(datapath) = slots.state(run.switch) {
-                self.hand(datapath, batch, run);
+                is_to_ring |= self.hand(datapath, batch, run);
             }
+        }
+        if is_to_ring {
+            self.guest.ring();
         }
     }
 

@@ -399,14 +399,16 @@ impl Handing<'_> {
         message.encode(self.version, xid, &mut self.outbox.bytes).is_ok()
     }
 
-    /// All were handed over: the guest's thread is to look, where there were any.
-    pub(crate) fn done(self) {
+    /// All were handed over: where there were any, the guest's thread is to look when it is next
+    /// rung. Whether it is to be rung for that.
+    pub(crate) fn done(self) -> bool {
         let Handing { datapath, outbox, handed, .. } = self;
         drop(outbox);
-        if handed > 0 {
-            datapath.guest.counts.requests.add(handed);
-            Guest::look_at(datapath);
+        if handed == 0 {
+            return false;
         }
+        datapath.guest.counts.requests.add(handed);
+        Guest::list(datapath)
     }
 }
 

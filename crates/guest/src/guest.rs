@@ -51,6 +51,8 @@ pub(crate) struct Guest {
     rate: Rate,
     /// For each worker, what the guest has to say to switches.
     inboxes: Box<[Mutex<GuestInbox>]>,
+    /// Workers that were handed something, and not told of it yet.
+    to_rouse: Mutex<Vec<usize>>,
     pub(crate) workers: Workers,
     tls: Mutex<Option<GuestTls>>,
     datapaths: Mutex<BTreeMap<DatapathId, Arc<Datapath>>>,
@@ -158,6 +160,7 @@ impl Guest {
             bounds,
             rate: Rate::default(),
             inboxes: (0..WORKERS_MAX).map(|_| Mutex::default()).collect(),
+            to_rouse: Mutex::default(),
             workers,
             tls: Mutex::new(tls),
             datapaths: Mutex::default(),
@@ -269,30 +272,36 @@ impl Guest {
 
     /// The guest's thread is to look at a switch.
     pub(crate) fn look_at(datapath: &Datapath) {
-        let guest = &datapath.guest;
-        if datapath.list() {
-            lock(&guest.ready).push(datapath.info.dpid);
-            guest.ring();
+        if Guest::list(datapath) {
+            datapath.guest.ring();
         }
+    }
+
+    /// The guest's thread is to look at a switch when it is next rung; whether it was not to.
+    pub(crate) fn list(datapath: &Datapath) -> bool {
+        let is_new = datapath.list();
+        if is_new {
+            lock(&datapath.guest.ready).push(datapath.info.dpid);
+        }
+        is_new
     }
 
     /// Wakes its thread.
     pub(crate) fn ring(&self) {
         if !self.rung.swap(true, Ordering::AcqRel) {
-            // The counter can only be full where the thread has not looked for an age.
+            // Each write wakes it, whatever the counter says; in no lifetime is that full.
             let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
         }
     }
 
     /// Its thread is awake: the switches that it is to look at.
     pub(crate) fn take_ready(&self, into: &mut Vec<DatapathId>) {
-        let mut count = [0; 8];
-        let _ = rustix::io::read(&self.bell, &mut count[..]);
         self.rung.store(false, Ordering::Release);
         into.append(&mut lock(&self.ready));
     }
 
-    /// Hands what the guest has to say to the worker of the switch.
+    /// Hands what the guest has to say to the worker of the switch, which is told at
+    /// [`Guest::rouse_workers`].
     pub(crate) fn send(&self, datapath: &Arc<Datapath>, relay: Relay) {
         let worker = datapath.worker().min(WORKERS_MAX - 1);
         let mut inbox = lock(&self.inboxes[worker]);
@@ -306,7 +315,15 @@ impl Guest {
             inbox.push(waiting, self.bounds.weight(), (&self.workers.weights, worker));
         }
         drop(inbox);
-        (self.workers.rouse)(worker);
+        let mut to_rouse = lock(&self.to_rouse);
+        if !to_rouse.contains(&worker) {
+            to_rouse.push(worker);
+        }
+    }
+
+    /// Tells the workers that were handed something.
+    pub(crate) fn rouse_workers(&self) {
+        lock(&self.to_rouse).drain(..).for_each(|worker| (self.workers.rouse)(worker));
     }
 
     /// Has the worker of the switch try again whether there is room for what is held.

@@ -33,6 +33,12 @@ const TELL_EVERY: Duration = Duration::from_millis(500);
 /// The key of the bell; no switch has this datapath id, which is reserved.
 const BELL: u64 = u64::MAX;
 
+/// It is heard once each time it is rung, and need not be read.
+const BELL_FLAGS: EventFlags = EventFlags::IN.union(EventFlags::ET);
+
+/// Sockets that are read before the workers are told of what their guest said.
+const READ_TOGETHER: usize = 32;
+
 /// Serves a guest until it is removed.
 pub(crate) struct GuestThread {
     guest: Arc<Guest>,
@@ -67,7 +73,7 @@ impl GuestThread {
         event_sink: Arc<dyn EventSink>,
     ) -> io::Result<GuestThread> {
         let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        epoll::add(&epoll, guest.bell(), EventData::new_u64(BELL), EventFlags::IN)?;
+        epoll::add(&epoll, guest.bell(), EventData::new_u64(BELL), BELL_FLAGS)?;
         let room = vec![0; READ_MAX];
         let (conns, now) = (HashMap::new(), Instant::now());
         Ok(GuestThread {
@@ -107,11 +113,14 @@ impl GuestThread {
                 }
             };
             let now = Instant::now();
-            for event in &events[..count] {
-                match event.data.u64() {
-                    BELL => self.guest.take_ready(&mut ready),
-                    dpid => self.served(DatapathId(dpid), event.flags, now),
+            for together in events[..count].chunks(READ_TOGETHER) {
+                for event in together {
+                    match event.data.u64() {
+                        BELL => self.guest.take_ready(&mut ready),
+                        dpid => self.served(DatapathId(dpid), event.flags, now),
+                    }
                 }
+                self.guest.rouse_workers();
             }
             if next_tick <= now && !self.hears_bell {
                 self.guest.take_ready(&mut ready);
@@ -160,7 +169,7 @@ impl GuestThread {
     /// Has the bell wake it where more of the guest may be read, and not where it floods.
     fn heed_bell(&mut self) {
         if self.hears_bell != self.may_read {
-            let flags = if self.may_read { EventFlags::IN } else { EventFlags::empty() };
+            let flags = if self.may_read { BELL_FLAGS } else { EventFlags::empty() };
             let key = EventData::new_u64(BELL);
             // Where that failed, the ticks go on taking what is there.
             if epoll::modify(&self.epoll, self.guest.bell(), key, flags).is_ok() {
@@ -177,6 +186,7 @@ impl GuestThread {
         self.retry_at = now + HELD_RETRY;
         self.held.retain(|_, datapath| datapath.held_len() > 0 && !datapath.is_gone());
         self.held.values().for_each(|datapath| self.guest.retry(datapath));
+        self.guest.rouse_workers();
     }
 
     /// A worker has something for the guest, or room for what it says; or the switch came or went.
