@@ -184,6 +184,28 @@ async function weights() {
   await withoutFaults(seen);
 }
 
+async function curves() {
+  const made = await controller(DRAWS);
+  const seen = await page();
+  await seen.addInitScript(() => {
+    const { clearRect } = CanvasRenderingContext2D.prototype;
+    window.drawn = 0;
+    CanvasRenderingContext2D.prototype.clearRect = function (...where) {
+      window.drawn += 1;
+      return clearRect.apply(this, where);
+    };
+  });
+  await seen.goto(`${made.url}#/performance`);
+  await seen.locator('.chart canvas').nth(2).waitFor();
+  const now = async () => ({ drawn: await seen.evaluate(() => window.drawn), asked: seen.asked.filter((url) => url.includes('statistics')).length });
+  const before = await now();
+  await until(async () => (await now()).asked >= before.asked + 4, 'four more moments', 30_000);
+  const after = await now();
+  const [drawn, moments] = [after.drawn - before.drawn, after.asked - before.asked + 1];
+  assert.ok(drawn > 0 && drawn <= 3 * moments, `three curves were drawn ${drawn} times in ${moments} moments`);
+  await withoutFaults(seen);
+}
+
 async function hostile() {
   const made = await controller(['--apps', 'acl,static-flows,topology,hosts,arp-proxy,routing,route-flow,spanning']);
   await network(made, 'linear,2', 2, ['--pingall', '--for', '300', '--load', '5']);
@@ -363,6 +385,7 @@ export const SCENARIOS = [
   ['a packet is followed hop by hop, and the flow that drops it is found and removed', packet],
   ['a flow is checked, refused and added with the answer of the controller and the switch', flows],
   ['a weight that is moved counts at once', weights],
+  ['curves are drawn once a moment', curves],
   ['a knob of the design is turned, or refused with its reason', knobs],
   ['names and answers that hold markup are shown as text', hostile],
   ['every page is accessible, in dark and light, wide and narrow', accessible],

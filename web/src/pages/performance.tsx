@@ -11,13 +11,13 @@ import { href } from '../core/router';
 import type { Design, WeightRules } from '../core/types';
 import { count, nanoseconds, rate, short } from '../core/units';
 import { palette } from '../topo/palette';
-import { Chart, Histogram } from '../ui/chart';
+import { Chart, Histogram, type ChartProps, type Line } from '../ui/chart';
 import { Bar, Button, Chip, Figure, Figures, Panel, Pending, say } from '../ui/kit';
 import { Table, type Column } from '../ui/table';
 import { isDark } from '../ui/theme';
 import { DesignPicture } from './design';
 import { Knob } from './knob';
-import { curves, fairness, statistics, switchRates, type Statistics } from './statistics';
+import { curves, fairness, statistics, switchRates, type Point, type Statistics } from './statistics';
 import { setWeight } from './weights';
 
 export function Performance(): JSX.Element {
@@ -62,6 +62,14 @@ function useColours() {
   return palette(useCell(isDark));
 }
 
+/** Values of the curves, each of a line: the same until there is a new point, for which alone a chart is drawn again. */
+function useSeries(points: readonly Point[], lines: readonly Line[], of: (point: Point) => (number | null)[]): Pick<ChartProps, 'x' | 'values'> {
+  return useMemo(() => {
+    const rows = points.map(of);
+    return { x: points.map((point) => point.at), values: lines.map((_, at) => rows.map((row) => row[at] ?? null)) };
+  }, [points, lines.length]);
+}
+
 function Throughput(): JSX.Element {
   const points = useCell(curves);
   const colours = useColours();
@@ -71,10 +79,10 @@ function Throughput(): JSX.Element {
     { label: 'shed', color: colours.bad, dashed: true },
     ...Array.from({ length: Math.min(workers, 6) }, (_, at) => ({ label: `worker ${at}`, color: colours.kinds[at === 1 ? 2 : at]! })),
   ];
-  const values = [points.map((point) => point.requests), points.map((point) => point.sheds), ...lines.slice(2).map((_, at) => points.map((point) => point.ofWorker[at] ?? null))];
+  const series = useSeries(points, lines, (point) => [point.requests, point.sheds, ...point.ofWorker]);
   return (
     <Panel title="Throughput" aside="flow requests served a second">
-      <Chart title="Throughput over time" x={points.map((point) => point.at)} lines={lines} values={values} format={rate} />
+      <Chart title="Throughput over time" {...series} lines={lines} format={rate} />
     </Panel>
   );
 }
@@ -88,15 +96,10 @@ function Waits(): JSX.Element {
     { label: 'batch p50', color: colours.kinds[2]!, dashed: true },
     { label: 'batch p99', color: colours.kinds[4]!, dashed: true },
   ];
-  const values = [
-    points.map((point) => point.waitP50),
-    points.map((point) => point.waitP99),
-    points.map((point) => point.batchP50),
-    points.map((point) => point.batchP99),
-  ];
+  const series = useSeries(points, lines, (point) => [point.waitP50, point.waitP99, point.batchP50, point.batchP99]);
   return (
     <Panel title="Delay" aside="of each second alone">
-      <Chart title="Delay over time" x={points.map((point) => point.at)} lines={lines} values={values} format={nanoseconds} />
+      <Chart title="Delay over time" {...series} lines={lines} format={nanoseconds} />
     </Panel>
   );
 }
@@ -108,10 +111,10 @@ function Batches(): JSX.Element {
     { label: 'requests a batch', color: colours.kinds[3]!, filled: true },
     { label: 'batches/s', color: colours.kinds[5]! },
   ];
-  const values = [points.map((point) => point.size), points.map((point) => point.batches)];
+  const series = useSeries(points, lines, (point) => [point.size, point.batches]);
   return (
     <Panel title="Batches" aside="how large, and how many a second">
-      <Chart title="Batches over time" x={points.map((point) => point.at)} lines={lines} values={values} format={(value) => count(value)} />
+      <Chart title="Batches over time" {...series} lines={lines} format={(value) => count(value)} />
     </Panel>
   );
 }
