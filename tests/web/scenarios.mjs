@@ -198,6 +198,8 @@ async function curves() {
   await seen.goto(`${made.url}#/performance`);
   await seen.locator('.chart canvas').nth(2).waitFor();
   const now = async () => ({ drawn: await seen.evaluate(() => window.drawn), asked: seen.asked.filter((url) => url.includes('statistics')).length });
+  // By then the charts have their size.
+  await until(async () => (await now()).asked >= 2, 'a second moment');
   const before = await now();
   await until(async () => (await now()).asked >= before.asked + 4, 'four more moments', 30_000);
   const after = await now();

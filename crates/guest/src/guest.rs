@@ -289,7 +289,7 @@ impl Guest {
     /// Wakes its thread.
     pub(crate) fn ring(&self) {
         if !self.rung.swap(true, Ordering::AcqRel) {
-            // Each write wakes it, whatever the counter says; in no lifetime is that full.
+            // The counter is never read: the thread waits for a write to it, and 2⁶⁴ do not come.
             let _ = rustix::io::write(&self.bell, &1u64.to_ne_bytes());
         }
     }

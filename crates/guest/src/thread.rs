@@ -33,10 +33,11 @@ const TELL_EVERY: Duration = Duration::from_millis(500);
 /// The key of the bell; no switch has this datapath id, which is reserved.
 const BELL: u64 = u64::MAX;
 
-/// It is heard once each time it is rung, and need not be read.
+/// Triggered by its edge: the thread wakes once for each ring, and need not read the bell.
 const BELL_FLAGS: EventFlags = EventFlags::IN.union(EventFlags::ET);
 
-/// Sockets that are read before the workers are told of what their guest said.
+/// Sockets that are read before the workers are told of what the guest said: a worker is told once
+/// for several of them, and what came by the first does not wait for all.
 const READ_TOGETHER: usize = 32;
 
 /// Serves a guest until it is removed.
