@@ -171,7 +171,7 @@ impl Message {
     pub fn encode(&self, version: Version, xid: u32, out: &mut Vec<u8>) -> Result<(), EncodeError> {
         match version {
             Version::V10 => v10::convert::from_neutral(self)?.encode(xid, out)?,
-            Version::V13 => v13::convert::from_neutral(self)?.encode(xid, out)?,
+            Version::V13 => v13::convert::encode(self, xid, out)?,
         }
         Ok(())
     }

@@ -5,16 +5,18 @@
 //! actions ([`Action::Unknown`] under their numbers), spanning tree, and ports left out of floods.
 
 use alloc::boxed::Box;
+use alloc::vec::Vec;
 
 use crate::msg::{
-    Action, ErrorCode, Exact, Features, Instruction, Message, Port, PortChange, PortChangeReason,
-    PortDetails, StatsReply, StatsReplyBody, SwitchError, Unsupported,
+    Action, EncodeError, ErrorCode, Exact, Features, Instruction, Message, Port, PortChange,
+    PortChangeReason, PortDetails, StatsReply, StatsReplyBody, SwitchError, Unsupported,
 };
 use crate::v10;
 use crate::v13::error::{BadActionCode, BadRequestCode, HelloFailedCode};
 use crate::v13::port::{PortConfig, PortState};
 use crate::v13::port_status::{PortReason, PortStatus};
-use crate::v13::{self, VERSION};
+use crate::v13::{self, MessageType, VERSION};
+use crate::writer::Writer;
 
 /// Bits of the configuration of a port that 1.0 alone has: `NO_STP`, `NO_RECV_STP` and `NO_FLOOD`.
 const CONFIG_V10: u32 = 1 << 1 | 1 << 3 | 1 << 4;
@@ -34,9 +36,43 @@ fn unsupported(feature: &'static str) -> Unsupported {
 
 /// The message in neutral words where they give it back exactly, and as it is where not.
 pub fn to_neutral(exact: v13::Message) -> Message {
-    match meaning(&exact) {
-        Some(neutral) if from_neutral(&neutral).as_ref() == Ok(&exact) => neutral,
-        _ => Message::Other(Exact::V13(Box::new(exact))),
+    use v13::Message as M;
+    match exact {
+        // What both vocabularies have in one type passes without a copy.
+        M::PacketIn(packet_in) => Message::PacketIn(packet_in),
+        M::FlowMod(flow_mod) if check_instructions(&flow_mod.instructions).is_ok() => {
+            Message::FlowMod(flow_mod)
+        }
+        M::PacketOut(packet_out) if check_actions(&packet_out.actions).is_ok() => {
+            Message::PacketOut(packet_out)
+        }
+        exact => match meaning(&exact) {
+            Some(neutral) if from_neutral(&neutral).as_ref() == Ok(&exact) => neutral,
+            _ => Message::Other(Exact::V13(Box::new(exact))),
+        },
+    }
+}
+
+/// Appends the message to `out`, with its header, as 1.3 says it.
+///
+/// # Errors
+/// It cannot, or it is too long; `out` is then unchanged.
+pub fn encode(neutral: &Message, xid: u32, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    let header = |kind: MessageType, out| Writer::message(out, VERSION.wire(), kind.0, xid);
+    match neutral {
+        Message::FlowMod(flow_mod) => {
+            check_instructions(&flow_mod.instructions)?;
+            let mut writer = header(MessageType::FLOW_MOD, out);
+            flow_mod.write(&mut writer);
+            Ok(writer.finish()?)
+        }
+        Message::PacketOut(packet_out) => {
+            check_actions(&packet_out.actions)?;
+            let mut writer = header(MessageType::PACKET_OUT, out);
+            packet_out.write(&mut writer);
+            Ok(writer.finish()?)
+        }
+        _ => Ok(from_neutral(neutral)?.encode(xid, out)?),
     }
 }
 
