@@ -35,6 +35,15 @@ fn the_examples_of_both_sdks_do_as_their_scenarios_say() {
     }
 }
 
+/// The application compares both, and starts where they are the same.
+#[test]
+fn the_machine_code_of_the_python_sdk_does_what_its_python_does() {
+    let scenario = root().join("sdk/python/template/tests/app.toml").display().to_string();
+    let both = package("sdk/python/tests/both_ways.py");
+    let (table, errors, code) = tested(&both, &["--scenario", &scenario]);
+    assert_eq!((errors.as_str(), code), ("", Some(0)), "{table}");
+}
+
 /// That of Python is in the tutorial.
 #[test]
 fn a_new_application_passes_the_scenario_that_it_comes_with() {

@@ -8,6 +8,7 @@ mod book;
 mod client;
 mod e2e;
 mod fuzz;
+mod native;
 mod package;
 mod peers;
 mod reference;
@@ -29,6 +30,7 @@ cargo xtask COMMAND
   e2e [SCENARIO…]   a real network: Open vSwitch and Mininet against the controller
   book [WORD…]      the commands of the book, on the pages that a word names
   make-book         the book of docs/, in target/book/html; compiles mdBook where it is missing
+  native            the machine code of the SDK for Python, compiled anew
   reference         the pages of the book that are made from the code
   ryu [WORD…]       Ryu's samples, unchanged, and the package that runs them
   client [WORD…]    the client of Python: makes it, and tries it with the controller
@@ -50,6 +52,7 @@ fn main() -> ExitCode {
         "e2e" => peers::provide() && e2e::run(&root, &rest).is_good(),
         "book" => peers::provide() && book::run(&root, &rest).is_good(),
         "make-book" => book::build(&root),
+        "native" => native::build(&root),
         "reference" => reference::write(&root),
         "ryu" => peers::provide() && ryu::run(&root, &rest).is_good(),
         "client" => client::run(&root, &rest).is_good(),

@@ -3,7 +3,7 @@
 //! A suite that fails does not stop the ones after it: the reader of the log of a run wants all of
 //! what is wrong.
 
-use crate::{book, client, e2e, fuzz, package, peers, reference, ryu, tidy, unit, web};
+use crate::{book, client, e2e, fuzz, native, package, peers, reference, ryu, tidy, unit, web};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -52,7 +52,7 @@ const FUZZ: &str = "fuzz";
 const SUITES: &[Suite] = &[
     Suite { name: "peers", says: "the programs the tests talk to are here", run: peers_suite },
     Suite { name: "format", says: "cargo fmt --check", run: format },
-    Suite { name: "tidy", says: "the rules of the repository", run: tidy::run },
+    Suite { name: "tidy", says: "the rules of the repository", run: rules },
     Suite { name: "clippy", says: "cargo clippy, warnings denied", run: clippy },
     Suite { name: "features", says: "aldis with fewer features", run: features },
     Suite { name: "docs", says: "cargo doc, warnings denied", run: docs },
@@ -142,7 +142,12 @@ fn book_suite(root: &Path) -> SuiteTally {
 }
 
 fn format(root: &Path) -> SuiteTally {
-    SuiteTally::one(succeeds(cargo(root).args(["fmt", "--all", "--check"])))
+    let workspace = succeeds(cargo(root).args(["fmt", "--all", "--check"]));
+    SuiteTally::one(workspace && native::is_formatted(root))
+}
+
+fn rules(root: &Path) -> SuiteTally {
+    tidy::run(root).plus(native::check(root))
 }
 
 fn clippy(root: &Path) -> SuiteTally {

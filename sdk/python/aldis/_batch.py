@@ -1,18 +1,20 @@
 """A batch of events, handed to the methods of an application, and the commands that they make.
 
-The layout of both stands in `docs/app-records.md`. This is the path of every request: what can be
-made once is made once, and what a handler does not ask for is not made.
+The layout of both stands in `docs/app-records.md`. This is the path of every request: in a
+component `_native` goes it, and Python, outside of one, the same way.
 """
 
 from struct import Struct
 
 from aldis._commands import (
-    ANSWER, COUNT, MESSAGE, NO_INDEX, SEND, emit, out, pack, pack_number, taken,
+    ANSWER, COUNT, MESSAGE, NO_INDEX, SEND, clear, emit, pack, pack_number, taken,
 )  # fmt: skip
 from aldis._commands import STOP as STOP_COMMAND
 from aldis.controller import handler as states
 from aldis.controller import ofp_event
-from aldis.ofproto import ofproto_v1_3, ofproto_v1_3_parser
+from aldis.lib.packet import ethernet, packet
+from aldis.ofproto import ofproto_v1_3
+from aldis.ofproto import ofproto_v1_3_parser as parser
 
 STOP = object()
 
@@ -31,10 +33,10 @@ _PADDING = [bytes(n) for n in range(8)]
 class Datapath:
     """A switch."""
 
-    __slots__ = ("id", "version", "ports", "n_buffers", "n_tables", "index", "data")
+    __slots__ = ("id", "version", "ports", "n_buffers", "n_tables")
 
     ofproto = ofproto_v1_3
-    ofproto_parser = ofproto_v1_3_parser
+    ofproto_parser = parser
 
     def __init__(self, dpid, version):
         self.id = dpid
@@ -42,39 +44,36 @@ class Datapath:
         self.version = version
         self.ports = {}
         self.n_buffers = self.n_tables = 0
-        # The event in hand, and its frame.
-        self.index = NO_INDEX
-        self.data = None
 
     def send_msg(self, msg):
         """Sends a message to the switch."""
-        index = self.index
-        if index != NO_INDEX:
-            kind = type(msg)
-            if kind is _FLOW_MOD:
-                answer = msg.answer(index)
-                if answer is not None:
-                    emit(answer)
-                    return
-            elif kind is _PACKET_OUT and msg.data is self.data and msg.data is not None:
+        _send(self, msg, _hand.index if _hand.datapath is self else NO_INDEX)
+
+
+class _Hand:
+    """The event in hand: its place in the batch, its switch, and its frame."""
+
+    index, datapath, data = NO_INDEX, None, None
+
+
+_hand = _Hand()
+
+
+def _send(datapath, msg, index):
+    """Sends a message as the answer to an event, or on its own."""
+    if type(msg) is parser.OFPPacketOut and index != NO_INDEX:
+        actions = msg.actions
+        if msg.data is not None and msg.data is _hand.data and len(actions) == 1:
+            if type(actions[0]) is parser.OFPActionOutput:
                 # The packet of the request: its bytes need not go back.
-                actions = msg.actions
-                if len(actions) == 1 and type(actions[0]) is _OUTPUT:
-                    emit(pack(SEND, 0, 0, index, actions[0].port, 0))
-                    return
-        body = msg.serialize()
-        if index != NO_INDEX:
-            emit(pack(ANSWER, 0, len(body), index, 0, 0))
-        else:
-            emit(pack(MESSAGE, 0, len(body), NO_INDEX, 0, self.id))
-        emit(body)
-        if len(body) & 7:
-            emit(_PADDING[-len(body) & 7])
-
-
-_FLOW_MOD = ofproto_v1_3_parser.FlowMod
-_PACKET_OUT = ofproto_v1_3_parser.PacketOut
-_OUTPUT = ofproto_v1_3_parser.OFPActionOutput
+                emit(pack(SEND, 0, 0, index, actions[0].port, 0))
+                return
+    body = msg.serialize()
+    if index != NO_INDEX:
+        emit(pack(ANSWER, 0, len(body), index, 0, 0))
+    else:
+        emit(pack(MESSAGE, 0, len(body), NO_INDEX, 0, datapath.id))
+    emit(body + _PADDING[-len(body) & 7])
 
 
 class SwitchFeatures:
@@ -115,38 +114,21 @@ class Dispatcher:
 
     def batch(self, events):
         """Handles a batch; the commands as bytes."""
-        at, end = _BATCH_HEADER_LEN, len(events)
-        unpack, datapaths, event_class = _EVENT.unpack_from, self.datapaths, _PACKET_IN
-        handlers, new = self.handlers.get(event_class, ()), _PACKET_IN.__new__
-        out.clear()
-        while at < end:
-            record = unpack(events, at)
-            kind, version, reason, length, dpid, in_port, buffer_id, xid, _, index, _ = record
-            body = at + 40
-            at = body + (length + 7 & -8)
-            datapath = datapaths.get(dpid)
-            if datapath is None:
-                datapath = datapaths[dpid] = Datapath(dpid, version)
-            datapath.index = index
-            if kind <= 2:
-                event = new(event_class)
-                event.datapath = datapath
-                event.buffer_id = buffer_id
-                event.match = {"in_port": in_port}
-                event.data = datapath.data = events[body : body + length]
-                event.record = record
-                for handle in handlers:
-                    if handle(event) is STOP:
-                        emit(pack(STOP_COMMAND, 0, 0, index, 0, 0))
-                datapath.data = None
-            else:
-                self._other(kind, datapath, reason, xid, index, events[body : body + length])
-            datapath.index = NO_INDEX
+        clear()
+        handlers = self.handlers.get(_PACKET_IN, ())
+        run(events, tuple(handlers), self._datapath, self._other)
         return taken()
+
+    def _datapath(self, dpid, version):
+        """The switch with this datapath id."""
+        datapath = self.datapaths.get(dpid)
+        if datapath is None:
+            datapath = self.datapaths[dpid] = Datapath(dpid, version)
+        return datapath
 
     def tick(self, now):
         """The timer fires; the commands as bytes."""
-        out.clear()
+        clear()
         self.app.tick(now)
         return taken()
 
@@ -201,7 +183,44 @@ def _flow_removed(datapath, body):
     return Message(datapath=datapath, buf=body, **fields)
 
 
+def run(events, handlers, datapath_of, other):
+    """Hands the events of a batch to handlers of PACKET_INs, or to the function for any other."""
+    at, end = _BATCH_HEADER_LEN, len(events)
+    while at < end:
+        record = _EVENT.unpack_from(events, at)
+        kind, version, reason, length, dpid, in_port, buffer_id, xid, _, index, total_len = record
+        body = events[at + 40 : at + 40 + length]
+        at += 40 + (length + 7 & -8)
+        _hand.index, _hand.datapath = index, datapath_of(dpid, version)
+        if kind <= 2:
+            event = _PACKET_IN(_hand.datapath, buffer_id, {"in_port": in_port}, body)
+            event.index, event.in_port, event.xid = index, in_port, xid
+            event.total_len, event.reason = total_len, reason
+            _hand.data = body
+            for handle in handlers:
+                if handle(event) is STOP:
+                    emit(pack(STOP_COMMAND, 0, 0, index, 0, 0))
+            _hand.data = None
+        else:
+            other(kind, _hand.datapath, reason, xid, index, body)
+    _hand.index, _hand.datapath = NO_INDEX, None
+
+
 def count(place, number):
     """Sets a counter, by its place in the manifest's `counts`."""
     emit(pack(COUNT, 0, 8, NO_INDEX, place, 0))
     emit(pack_number(number))
+
+
+try:
+    from aldis import _native
+except ImportError:
+    pass
+else:
+    run = _native.run
+    records = (
+        _PACKET_IN, packet.Packet, ethernet.ethernet, parser.OFPActionOutput,
+        parser.OFPInstructionActions, parser.OFPFlowMod, parser.OFPPacketOut,
+    )  # fmt: skip
+    objects = (STOP, ofproto_v1_3.OFP_NO_BUFFER, _send, packet.Packet.get_protocols)
+    _native.bind(records, objects, Datapath)

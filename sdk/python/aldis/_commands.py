@@ -5,16 +5,23 @@ from struct import Struct
 NO_INDEX = 0xFFFFFFFF
 STOP, SEND, FLOW, ANSWER, MESSAGE, LOG, COUNT = range(1, 8)
 
-# One list for ever: its `append` is bound once.
-out = []
-emit = out.append
 pack = Struct("<HHIIIQ").pack
 pack_flow = Struct("<HHIIIQHHH2xI4x").pack
 pack_number = Struct("<Q").pack
 
 
+_out = []
+emit, clear = _out.append, _out.clear
+
+
 def taken():
     """The commands as bytes; none are left."""
-    commands = b"".join(out)
-    out.clear()
+    commands = b"".join(_out)
+    clear()
     return commands
+
+
+try:
+    from aldis._native import clear, emit, taken  # noqa: F811
+except ImportError:
+    pass

@@ -38,7 +38,8 @@ pub(super) fn machine_paths(tree: &SourceTree) -> Vec<String> {
     tree.sources.iter().flat_map(|source| finds(source, MACHINE_PATHS)).collect()
 }
 
-/// `unsafe` in files that are not on the list, and files on the list that have none.
+/// `unsafe` in files that are not on the list, neither by name nor by their folder, and places on
+/// the list that have none.
 pub(super) fn unsafe_code(tree: &SourceTree) -> Vec<String> {
     let allowed = exceptions(tree, "unsafe");
     let places: Vec<(&str, Vec<String>)> = tree
@@ -46,11 +47,14 @@ pub(super) fn unsafe_code(tree: &SourceTree) -> Vec<String> {
         .map(|source| (source.path.as_str(), finds(source, UNSAFE)))
         .filter(|(_, found)| !found.is_empty())
         .collect();
-    let listed = |path: &str| allowed.iter().any(|exception| exception.place == path);
+    let covers =
+        |place: &str, path: &str| path == place || place.ends_with('/') && path.starts_with(place);
+    let listed = |path: &str| allowed.iter().any(|exception| covers(exception.place, path));
     let outside =
         places.iter().filter(|(path, _)| !listed(path)).flat_map(|(_, found)| found.clone());
-    let needless =
-        allowed.iter().filter(|exception| places.iter().all(|(path, _)| *path != exception.place));
+    let needless = allowed
+        .iter()
+        .filter(|exception| !places.iter().any(|(path, _)| covers(exception.place, path)));
     let needless = needless.map(|exception| {
         format!("{ALLOW_FILE}: {} has no unsafe code any more: remove it", exception.place)
     });
@@ -110,6 +114,8 @@ mod tests {
             unsafe_code(&SourceTree::of(&[("a.rs", &code), (ALLOW_FILE, "unsafe a.rs")]))
                 .is_empty()
         );
+        let folder = SourceTree::of(&[("a/b.rs", &code), (ALLOW_FILE, "unsafe a/")]);
+        assert!(unsafe_code(&folder).is_empty());
         let needless =
             unsafe_code(&SourceTree::of(&[("a.rs", "fn a() {}"), (ALLOW_FILE, "unsafe a.rs")]));
         assert!(needless[0].contains("no unsafe code any more"), "{needless:?}");

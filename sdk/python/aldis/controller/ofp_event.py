@@ -1,6 +1,7 @@
 """The events of switches, under the names that Ryu gives them."""
 
 from aldis._commands import FLOW, SEND, emit, pack, pack_flow
+from aldis._record import REQUIRED, record
 
 
 class EventOFPMsgBase:
@@ -12,14 +13,17 @@ class EventOFPMsgBase:
         self.msg = msg
 
 
+@record(
+    datapath=REQUIRED, buffer_id=REQUIRED, match=REQUIRED, data=REQUIRED,
+    numbers=("index", "in_port", "xid", "total_len", "reason"),
+)  # fmt: skip
 class EventOFPPacketIn:
     """A switch asks what to do with a packet.
 
     The event is its own message: one object less for each request. `data` is the frame, as far as
-    the manifest and the switch hand it over.
+    the manifest and the switch hand it over; `reason` is why the switch asks, and `total_len` the
+    length of the whole packet.
     """
-
-    __slots__ = ("datapath", "buffer_id", "match", "data", "record")
 
     @property
     def msg(self):
@@ -27,31 +31,11 @@ class EventOFPPacketIn:
         return self
 
     @property
-    def total_len(self):
-        """The length of the whole packet."""
-        return self.record[10]
-
-    @property
     def msg_len(self):
         """The length of the message, as far as it matters: it is whole."""
-        return self.record[10]
-
-    @property
-    def reason(self):
-        """Why the switch asks."""
-        return self.record[2]
-
-    @property
-    def xid(self):
-        """The transaction id."""
-        return self.record[7]
+        return self.total_len
 
     # What follows is not Ryu's: the short way, for applications that answer many requests.
-
-    @property
-    def in_port(self):
-        """The port that the packet came in by."""
-        return self.record[5]
 
     @property
     def dst(self):
@@ -65,14 +49,14 @@ class EventOFPPacketIn:
 
     def send(self, port):
         """Sends the packet out of a port."""
-        emit(pack(SEND, 0, 0, self.record[9], port, 0))
+        emit(pack(SEND, 0, 0, self.index, port, 0))
 
     def flow(self, port, idle_timeout=0, hard_timeout=0, priority=0x8000, generation=0):
         """Has a flow carry what comes in by this port, from this source to this destination in
         this VLAN, out of `port`, and sends the packet there."""
         emit(
             pack_flow(
-                FLOW, 0, 16, self.record[9], port, 0,
+                FLOW, 0, 16, self.index, port, 0,
                 idle_timeout, hard_timeout, priority, generation,
             )  # fmt: skip
         )

@@ -6,20 +6,21 @@ A message is written as OpenFlow 1.3 whatever the switch speaks: the controller 
 import socket
 from struct import Struct
 
-from aldis.lib.packet import ethernet
+from aldis._record import REQUIRED, fields_by_name, record
 from aldis.ofproto import ofproto_v1_3 as ofp
 
 _HEADER = Struct(">BBHI")
 _FLOW_MOD = Struct(">BBHIQQBBHHHIIIH2x")
 _MATCH = Struct(">HH")
 _OUTPUT = Struct(">HHIH6x")
+_ACTION_NUMBER = Struct(">HHI")
+_PUSH = Struct(">HHH2x")
 _INSTRUCTION = Struct(">HH4x")
 _GOTO = Struct(">HHB3x")
 _PACKET_OUT = Struct(">BBHIIIH6x")
 _OXM = Struct(">HBB")
 
 _PADDING = [bytes(n) for n in range(8)]
-_new = object.__new__
 
 
 def _mac(value):
@@ -97,6 +98,7 @@ def _oxm(name, value):
     return head + encode(value)
 
 
+@fields_by_name
 class OFPMatch(dict):
     """What a flow is for: fields by name, as `OFPMatch(in_port=1, eth_dst="02:00:00:00:00:01")`."""
 
@@ -104,19 +106,15 @@ class OFPMatch(dict):
 
     def serialize(self):
         """Its bytes, padded."""
-        body = b"".join([_oxm(name, value) for name, value in self.items()])
+        # By their numbers, as Ryu has them: what a field stands on comes before it.
+        body = b"".join(sorted(_oxm(name, value) for name, value in self.items()))
         length = 4 + len(body)
         return _MATCH.pack(1, length) + body + _PADDING[-length % 8]
 
 
+@record(port=REQUIRED, max_len=ofp.OFPCML_MAX, ignored=("type_", "len_"))
 class OFPActionOutput:
     """Sends the packet out of a port."""
-
-    __slots__ = ("port", "max_len")
-
-    def __init__(self, port, max_len=ofp.OFPCML_MAX, type_=None, len_=None):
-        self.port = port
-        self.max_len = max_len
 
     def serialize(self):
         """Its bytes."""
@@ -141,43 +139,31 @@ class OFPActionSetField:
         return _MATCH.pack(25, length) + body + bytes(length - 4 - len(body))
 
 
-class _ActionNumber:
-    """An action with one number behind its head."""
-
-    __slots__ = ("number",)
-    kind = None
-    layout = None
-
-    def __init__(self, number):
-        self.number = number
+@record(group_id=0, ignored=("type_", "len_"))
+class OFPActionGroup:
+    """Hands the packet to a group."""
 
     def serialize(self):
         """Its bytes."""
-        return self.layout.pack(self.kind, 8, self.number)
+        return _ACTION_NUMBER.pack(22, 8, self.group_id)
 
 
-class OFPActionGroup(_ActionNumber):
-    """Hands the packet to a group."""
-
-    __slots__ = ()
-    kind, layout = 22, Struct(">HHI")
-
-
-class OFPActionSetQueue(_ActionNumber):
+@record(queue_id=REQUIRED, ignored=("type_", "len_"))
+class OFPActionSetQueue:
     """Puts the packet into a queue of its port."""
 
-    __slots__ = ()
-    kind, layout = 21, Struct(">HHI")
+    def serialize(self):
+        """Its bytes."""
+        return _ACTION_NUMBER.pack(21, 8, self.queue_id)
 
 
-class OFPActionPushVlan(_ActionNumber):
+@record(ethertype=0x8100, ignored=("type_", "len_"))
+class OFPActionPushVlan:
     """Adds a VLAN tag with this EtherType."""
 
-    __slots__ = ()
-    kind, layout = 17, Struct(">HHH2x")
-
-    def __init__(self, ethertype=0x8100):
-        super().__init__(ethertype)
+    def serialize(self):
+        """Its bytes."""
+        return _PUSH.pack(17, 8, self.ethertype)
 
 
 class OFPActionPopVlan:
@@ -191,19 +177,12 @@ class OFPActionPopVlan:
 
 
 def _actions(actions):
-    if len(actions) == 1:
-        return actions[0].serialize()
-    return b"".join([action.serialize() for action in actions])
+    return b"".join([action.serialize() for action in actions or ()])
 
 
+@record(type_=REQUIRED, actions=(), ignored=("len_",))
 class OFPInstructionActions:
     """Does actions at once, writes them for later, or clears those that were written."""
-
-    __slots__ = ("type", "actions")
-
-    def __init__(self, type_, actions=None, len_=None):
-        self.type = type_
-        self.actions = actions or []
 
     def serialize(self):
         """Its bytes."""
@@ -211,30 +190,26 @@ class OFPInstructionActions:
         return _INSTRUCTION.pack(self.type, 8 + len(body)) + body
 
 
+@record(table_id=REQUIRED, ignored=("type_", "len_"))
 class OFPInstructionGotoTable:
     """Goes on in a later table."""
-
-    __slots__ = ("table_id",)
-
-    def __init__(self, table_id, type_=None, len_=None):
-        self.table_id = table_id
 
     def serialize(self):
         """Its bytes."""
         return _GOTO.pack(ofp.OFPIT_GOTO_TABLE, 8, self.table_id)
 
 
-class FlowMod:
-    """A change of flows."""
-
-    __slots__ = (
-        "datapath", "cookie", "cookie_mask", "table_id", "command", "idle_timeout", "hard_timeout",
-        "priority", "buffer_id", "out_port", "out_group", "flags", "match", "instructions", "xid",
-    )  # fmt: skip
+@record(
+    datapath=REQUIRED, cookie=0, cookie_mask=0, table_id=0, command=0, idle_timeout=0,
+    hard_timeout=0, priority=0x8000, buffer_id=0xFFFFFFFF, out_port=0xFFFFFFFF,
+    out_group=0xFFFFFFFF, flags=0, match=None, instructions=(), xid=0,
+)  # fmt: skip
+class OFPFlowMod:
+    """Changes flows. The upper half of the cookie is the application's mark."""
 
     def serialize(self):
         """Its bytes."""
-        match = _EVERYTHING if self.match is None else self.match.serialize()
+        match = OFPMatch.serialize(self.match or {})
         tail = b"".join([instruction.serialize() for instruction in self.instructions])
         head = _FLOW_MOD.pack(
             4, 14, 48 + len(match) + len(tail), self.xid, self.cookie, self.cookie_mask,
@@ -243,78 +218,13 @@ class FlowMod:
         )  # fmt: skip
         return head + match + tail
 
-    def answer(self, index):
-        """The command that answers an event with it, where it is what a learning switch adds.
 
-        That is a flow with one output, for a port and the two addresses of the header that was
-        read last; for any other there is none, and `serialize` makes the message. The bytes of
-        both are the same.
-        """
-        match = self.match
-        try:
-            in_port, dst, src = match["in_port"], match["eth_dst"], match["eth_src"]
-            (instruction,) = self.instructions
-            (action,) = instruction.actions
-        except (KeyError, TypeError, ValueError, AttributeError):
-            return None
-        header = ethernet.last
-        if (
-            dst is not header.dst
-            or src is not header.src
-            or len(match) != 3
-            or type(action) is not OFPActionOutput
-            or instruction.type != 4
-        ):
-            return None
-        return _L2_ANSWER.pack(
-            _L2_COMMAND, index.to_bytes(4, "little"), _L2_HEAD, self.xid, self.cookie,
-            self.cookie_mask, self.table_id, self.command, self.idle_timeout, self.hard_timeout,
-            self.priority, self.buffer_id, self.out_port, self.out_group, self.flags,
-            _L2_MATCH, in_port, _L2_DST, header.dst_bytes, _L2_SRC, header.src_bytes, _L2_APPLY,
-            action.port, action.max_len,
-        )  # fmt: skip
-
-
-# A function and no class: Python calls a function with keywords without leaving its loop.
-def OFPFlowMod(  # noqa: N802 (the name that Ryu gives it)
-    datapath, cookie=0, cookie_mask=0, table_id=0, command=0, idle_timeout=0, hard_timeout=0,
-    priority=0x8000, buffer_id=0xFFFFFFFF, out_port=0xFFFFFFFF, out_group=0xFFFFFFFF, flags=0,
-    match=None, instructions=(), xid=0,
-):  # fmt: skip
-    """Changes flows. The upper half of the cookie is the application's mark."""
-    self = _new(FlowMod)
-    self.datapath = datapath
-    self.cookie = cookie
-    self.cookie_mask = cookie_mask
-    self.table_id = table_id
-    self.command = command
-    self.idle_timeout = idle_timeout
-    self.hard_timeout = hard_timeout
-    self.priority = priority
-    self.buffer_id = buffer_id
-    self.out_port = out_port
-    self.out_group = out_group
-    self.flags = flags
-    self.match = match
-    self.instructions = instructions
-    self.xid = xid
-    return self
-
-
-# The command of `answer`, in one piece: kind 4 with a message of 104 bytes.
-_L2_ANSWER = Struct(">8s4s12x4sIQQBBHHHIIIH2x8sI4s6s4s6s12sIH6x")
-_L2_COMMAND = Struct("<HHI").pack(4, 0, 104)
-_L2_HEAD = _HEADER.pack(4, 14, 104, 0)[:4]
-_L2_MATCH = _MATCH.pack(1, 32) + _OXM.pack(0x8000, 0, 4)
-_L2_DST = _OXM.pack(0x8000, 3 << 1, 6)
-_L2_SRC = _OXM.pack(0x8000, 4 << 1, 6)
-_L2_APPLY = _INSTRUCTION.pack(4, 24) + _MATCH.pack(0, 16)
-
-
-class PacketOut:
-    """A packet to be sent."""
-
-    __slots__ = ("datapath", "buffer_id", "in_port", "actions", "data", "xid")
+@record(
+    datapath=REQUIRED, buffer_id=0xFFFFFFFF, in_port=ofp.OFPP_CONTROLLER, actions=(), data=None,
+    xid=0, ignored=("actions_len",),
+)  # fmt: skip
+class OFPPacketOut:
+    """Sends a packet: its bytes, or the one in a buffer of the switch."""
 
     def serialize(self):
         """Its bytes."""
@@ -327,49 +237,19 @@ class PacketOut:
         return head + actions + data
 
 
-def OFPPacketOut(  # noqa: N802 (the name that Ryu gives it)
-    datapath, buffer_id=0xFFFFFFFF, in_port=0xFFFFFFFD, actions=(), data=None, actions_len=None,
-    xid=0,
-):  # fmt: skip
-    """Sends a packet: its bytes, or the one in a buffer of the switch."""
-    self = _new(PacketOut)
-    self.datapath = datapath
-    self.buffer_id = buffer_id
-    self.in_port = in_port
-    self.actions = actions
-    self.data = data
-    self.xid = xid
-    return self
-
-
+@record(datapath=REQUIRED, xid=0)
 class OFPBarrierRequest:
     """Asks the switch to finish what came before."""
-
-    __slots__ = ("datapath", "xid")
-
-    def __init__(self, datapath, xid=0):
-        self.datapath = datapath
-        self.xid = xid
 
     def serialize(self):
         """Its bytes."""
         return _HEADER.pack(4, ofp.OFPT_BARRIER_REQUEST, 8, self.xid)
 
 
+@record(datapath=REQUIRED, type_=REQUIRED, body=REQUIRED, xid=0)
 class OFPRawMessage:
     """A message of any kind, from what follows its header."""
-
-    __slots__ = ("datapath", "type", "body", "xid")
-
-    def __init__(self, datapath, type_, body, xid=0):
-        self.datapath = datapath
-        self.type = type_
-        self.body = body
-        self.xid = xid
 
     def serialize(self):
         """Its bytes."""
         return _HEADER.pack(4, self.type, 8 + len(self.body), self.xid) + self.body
-
-
-_EVERYTHING = OFPMatch().serialize()

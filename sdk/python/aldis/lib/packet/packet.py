@@ -1,12 +1,14 @@
 """The headers of a frame, read when they are asked for."""
 
+from aldis._record import record
 from aldis.lib.packet.arp import arp
-from aldis.lib.packet.ethernet import ethernet
+from aldis.lib.packet.ethernet import ethernet, read_ethernet
 from aldis.lib.packet.ipv4 import ipv4
 from aldis.lib.packet.ports import tcp, udp
 from aldis.lib.packet.vlan import vlan
 
 
+@record(data=None, headers=None)
 class Packet:
     """A frame. `get_protocol(ethernet.ethernet)` is its Ethernet header, or none.
 
@@ -14,52 +16,35 @@ class Packet:
     first, and has its data after `serialize`.
     """
 
-    __slots__ = ("data", "headers")
-
-    def __init__(self, data=None):
-        self.data = data
-        if data is None:
-            self.headers = []
-
     def add_protocol(self, header):
         """Appends a header, or bytes."""
-        self.headers.append(header)
+        self.headers = [*(self.headers or ()), header]
 
     def serialize(self):
         """Makes the data of the headers."""
         parts = [
             header if isinstance(header, (bytes, bytearray)) else header.serialize()
-            for header in self.headers
+            for header in self.headers or ()
         ]
         self.data = b"".join(parts)
 
     def get_protocol(self, protocol):
         """The first header of a class; none where there is none."""
-        if protocol is ethernet:
-            return _ethernet(self.data)
         return next(iter(self.get_protocols(protocol)), None)
 
     def get_protocols(self, protocol):
         """All headers of a class."""
-        if protocol is ethernet:
-            header = _ethernet(self.data)
-            return [header] if header else []
         return [header for header in self if type(header) is protocol]
 
     def __iter__(self):
-        try:
-            return iter(self.headers)
-        except AttributeError:
+        if self.headers is None:
             self.headers = list(_headers(self.data))
-            return iter(self.headers)
-
-
-_ethernet = ethernet.parse
+        return iter(self.headers)
 
 
 def _headers(data):
     """The headers of a frame, outermost first, as far as they are known."""
-    header = ethernet.parse(data)
+    header = read_ethernet(data)
     if header is None:
         return
     yield header
