@@ -30,6 +30,7 @@ pub(crate) fn check(root: &Path) -> SuiteTally {
     SuiteTally::one(is_fresh)
 }
 
+/// Whether its source is as `rustfmt` writes it: Cargo does not know of it.
 pub(crate) fn is_formatted(root: &Path) -> bool {
     let mut rustfmt = Command::new("rustfmt");
     succeeds(rustfmt.args(["--check", "--edition", "2024", SOURCE]).current_dir(root))

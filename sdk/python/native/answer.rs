@@ -8,7 +8,7 @@ use crate::commands::{ANSWER, SEND, command, extend};
 use crate::ethernet::LAST;
 use crate::python::*;
 use crate::record::field;
-use crate::setup::{APPLY, FLOW_MOD, OBJECTS, OUTPUT, PACKET_OUT, setup};
+use crate::setup::{APPLY, FLOW_MOD, OBJECTS, OUTPUT, PACKET_OUT, known};
 
 /// `Datapath.send_msg(msg)`.
 pub unsafe extern "C" fn send_msg(datapath: Ptr, message: Ptr) -> Ptr {
@@ -16,9 +16,9 @@ pub unsafe extern "C" fn send_msg(datapath: Ptr, message: Ptr) -> Ptr {
     let index = if (*hand).datapath == datapath { (*hand).index } else { NO_INDEX };
     let class = (*message).class;
     if index != NO_INDEX {
-        let written = if class == (*setup(FLOW_MOD)).class {
+        let written = if class == (*known(FLOW_MOD)).class {
             flow(message, index)
-        } else if class == (*setup(PACKET_OUT)).class {
+        } else if class == (*known(PACKET_OUT)).class {
             packet(message, index, (*hand).data)
         } else {
             None
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn send_msg(datapath: Ptr, message: Ptr) -> Ptr {
 /// The port of what is one output.
 unsafe fn output(actions: Ptr) -> Option<Ptr> {
     let action = only(actions);
-    let is = !action.is_null() && (*action).class == (*setup(OUTPUT)).class;
+    let is = !action.is_null() && (*action).class == (*known(OUTPUT)).class;
     is.then_some(action)
 }
 
@@ -48,7 +48,7 @@ unsafe fn packet(message: Ptr, index: u32, data: Ptr) -> Option<bool> {
         return None;
     }
     let action = output(field(message, 3))?;
-    let port = (*setup(OUTPUT)).number(action, 0, u32::MAX.into())?;
+    let port = (*known(OUTPUT)).number(action, 0, u32::MAX.into())?;
     Some(command(SEND, index, port as u32))
 }
 
@@ -70,18 +70,18 @@ const NUMBERS: [(usize, u8); 11] =
 /// What a learning switch adds: a flow with one output, for a port and the two addresses of the
 /// header that was read last.
 unsafe fn flow(message: Ptr, index: u32) -> Option<bool> {
-    let record = setup(FLOW_MOD);
+    let record = known(FLOW_MOD);
     let in_port = addressed(field(message, 12))?;
     let apply = only(field(message, 13));
-    if apply.is_null() || (*apply).class != (*setup(APPLY)).class {
+    if apply.is_null() || (*apply).class != (*known(APPLY)).class {
         return None;
     }
-    if (*setup(APPLY)).number(apply, 0, u64::MAX)? != 4 {
+    if (*known(APPLY)).number(apply, 0, u64::MAX)? != 4 {
         return None;
     }
     let action = output(field(apply, 1))?;
-    let port = (*setup(OUTPUT)).number(action, 0, u32::MAX.into())? as u32;
-    let max_len = (*setup(OUTPUT)).number(action, 1, u16::MAX.into())? as u16;
+    let port = (*known(OUTPUT)).number(action, 0, u32::MAX.into())? as u32;
+    let max_len = (*known(OUTPUT)).number(action, 1, u16::MAX.into())? as u16;
     let mut numbers = [0; NUMBERS.len()];
     for at in 0..NUMBERS.len() {
         let (place, len) = NUMBERS.as_ptr().add(at).read();

@@ -7,7 +7,7 @@ use crate::commands::{STOP, command};
 use crate::ethernet::ask_for;
 use crate::python::*;
 use crate::record::fields;
-use crate::setup::{OBJECTS, PACKET_IN, setup};
+use crate::setup::{OBJECTS, PACKET_IN, known};
 
 pub const NO_INDEX: u32 = u32::MAX;
 
@@ -131,7 +131,7 @@ unsafe fn take(datapath_of: Ptr, event: &EventHead) -> bool {
 
 unsafe fn packet_in(event: &EventHead, frame: Ptr, handlers: Ptr) -> bool {
     let (hand, objects) = (&raw mut HAND, &raw mut OBJECTS);
-    let object = (*setup(PACKET_IN)).blank();
+    let object = (*known(PACKET_IN)).blank();
     let (port, fields_of) = (PyLong_FromUnsignedLong(event.in_port), PyDict_New());
     if object.is_null() || port.is_null() || fields_of.is_null() {
         return false;

@@ -4,7 +4,7 @@ use core::ptr;
 
 use crate::python::*;
 use crate::record;
-use crate::setup::{self, setup};
+use crate::setup::{self, known};
 
 /// Texts that are kept at first, and at most: powers of two.
 const FEW: usize = 1 << 12;
@@ -145,7 +145,7 @@ unsafe fn read(frame: Ptr) -> Ptr {
     if len < 14 {
         return none();
     }
-    let header = (*setup(setup::ETHERNET)).blank();
+    let header = (*known(setup::ETHERNET)).blank();
     if header.is_null() {
         return header;
     }

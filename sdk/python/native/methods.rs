@@ -6,7 +6,7 @@ use crate::answer::send_msg;
 use crate::ethernet::read_ethernet;
 use crate::python::*;
 use crate::record::field;
-use crate::setup::{ETHERNET, OBJECTS, PACKET, PACKET_IN, setup};
+use crate::setup::{ETHERNET, OBJECTS, PACKET, PACKET_IN, known};
 
 static mut SEND_MSG: MethodDef = MethodDef::new(c"send_msg", send_msg, METH_O);
 static mut GET_PROTOCOL: MethodDef = MethodDef::new(c"get_protocol", get_protocol, METH_O);
@@ -27,7 +27,7 @@ unsafe extern "C" fn itself(event: Ptr, _: *mut core::ffi::c_void) -> Ptr {
 
 /// Has the classes use these methods.
 pub unsafe fn quicken(datapath: Ptr) -> Ptr {
-    let (packet, event) = ((*setup(PACKET)).class, (*setup(PACKET_IN)).class);
+    let (packet, event) = ((*known(PACKET)).class, (*known(PACKET_IN)).class);
     let made = [
         (datapath, SEND_MSG.name, PyDescr_NewMethod(datapath, &raw mut SEND_MSG)),
         (packet, GET_PROTOCOL.name, PyDescr_NewMethod(packet, &raw mut GET_PROTOCOL)),
@@ -45,7 +45,7 @@ pub unsafe fn quicken(datapath: Ptr) -> Ptr {
 
 /// The first header of a class; None where there is none.
 unsafe extern "C" fn get_protocol(packet: Ptr, class: Ptr) -> Ptr {
-    if class == (*setup(ETHERNET)).class {
+    if class == (*known(ETHERNET)).class {
         return read_ethernet(packet, field(packet, 0));
     }
     let all = others(packet, class);
@@ -60,7 +60,7 @@ unsafe extern "C" fn get_protocol(packet: Ptr, class: Ptr) -> Ptr {
 
 /// All headers of a class.
 unsafe extern "C" fn get_protocols(packet: Ptr, class: Ptr) -> Ptr {
-    if class != (*setup(ETHERNET)).class {
+    if class != (*known(ETHERNET)).class {
         return others(packet, class);
     }
     let header = read_ethernet(packet, field(packet, 0));

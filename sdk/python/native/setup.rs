@@ -68,7 +68,7 @@ pub static mut OBJECTS: Objects = Objects {
 
 /// A record that the module knows.
 #[inline]
-pub fn setup(place: usize) -> *mut RecordType {
+pub fn known(place: usize) -> *mut RecordType {
     // SAFETY: the place is one of the constants above.
     unsafe { (&raw mut KNOWN).cast::<*mut RecordType>().add(place).read() }
 }

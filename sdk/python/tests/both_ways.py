@@ -20,7 +20,7 @@ _NAMES = ("_batch", "base.app_manager", "controller.ofp_event", "lib.packet.pack
 _NUMBERS = (
     0, 1, 7, 255, 256, 0x8000, 0xFFFF, 0x10000, 0xFFFFFFFB, 0xFFFFFFFF, 1 << 32, 1 << 64, -1,
 )  # fmt: skip
-_BATCHES = 200
+_SEEDS = 200
 
 
 def _modules():
@@ -53,7 +53,7 @@ class Chance:
         self.random = random.Random(seed)
         batch, _, _, self.packet = modules
         self.parser = batch.parser
-        self.macs = [self.random.randbytes(6) for _ in range(12)]
+        self.macs = [self.random.randbytes(6) for _ in range(60)]
         self.log = []
 
     def one(self, *things):
@@ -187,8 +187,11 @@ class BothWays(app_manager.App):
         runs = [type(modules[0].run).__name__ for modules in (_NATIVE, _PYTHON)]
         if runs != ["builtin_function_or_method", "function"]:
             raise AssertionError(f"these are not both ways: {runs}")
-        for seed in range(_BATCHES):
+        # What was read stays, so that there are more texts of addresses than are kept at first.
+        all_read = []
+        for seed in range(_SEEDS):
             native, python = said(seed, _NATIVE), said(seed, _PYTHON)
+            all_read.append(native)
             for ours, theirs in zip(native, python, strict=True):
                 if ours != theirs:
                     raise AssertionError(f"seed {seed}: {ours} and {theirs}")
