@@ -4,6 +4,7 @@
 
 mod flows;
 mod packets;
+mod stencil;
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -11,7 +12,7 @@ use std::sync::atomic::Ordering;
 use aldis_control::switch::SwitchInfo;
 use aldis_control::{Batch, Commands, Cookie, Output, Time};
 use aldis_records::{Command, CommandReader, command, flags};
-use aldis_wire::msg::{FlowMod, FlowModCommand, Message, TableNo};
+use aldis_wire::msg::{EncodeError, FlowMod, FlowModCommand, Message, TableNo};
 use aldis_wire::{DatapathId, Version};
 
 use crate::application::Hosted;
@@ -22,6 +23,7 @@ use crate::lines::{Level, Line};
 use crate::sandboxed::XidTable;
 use flows::FlowTemplates;
 use packets::Releases;
+use stencil::Stencil;
 
 /// Where commands go.
 pub(crate) enum Target<'t, 'b> {
@@ -66,6 +68,8 @@ pub(crate) struct Applier {
     pub(crate) xids: XidTable,
     flows: FlowTemplates,
     releases: Releases,
+    /// What the last flow of a learning switch was made into, and for which table.
+    stencil: Option<(TableNo, Stencil)>,
     cookie: Cookie,
     /// Messages that may be sent yet, and when that was last reckoned.
     allowance: (u64, Time),
@@ -82,6 +86,7 @@ impl Applier {
             xids: XidTable::default(),
             flows: FlowTemplates::default(),
             releases: Releases::new(),
+            stencil: None,
             cookie,
             allowance,
             unwarned: (0, Time::START),
@@ -169,11 +174,11 @@ impl Applier {
                 let (index, run) = place(command.request, runs);
                 let switch = &batch.switches[batch.runs[run].switch].info;
                 let request = batch.requests[index];
-                let (_, mut message) = self.decode(command.body, switch)?;
                 out.select(run);
                 if command.flags & flags::RELEASE == 0 {
-                    return send_to(out, switch, request.xid, message);
+                    return self.reply(command.body, switch, request.xid, out).map(|()| 1);
                 }
+                let (_, mut message) = self.decode(command.body, switch)?;
                 let release = packets::release(&mut message, &request, batch.frame(&request));
                 let sent = send_to(out, switch, request.xid, message)?;
                 match release {
@@ -187,6 +192,36 @@ impl Applier {
             }
             Target::Elsewhere { .. } => Err("an answer to nothing".to_owned()),
         }
+    }
+
+    /// Sends a message to the switch of a request: by the stencil where it is like the last.
+    #[inline]
+    fn reply(
+        &mut self,
+        body: &[u8],
+        switch: &SwitchInfo,
+        xid: u32,
+        out: &mut Output,
+    ) -> Result<(), Refusal> {
+        let table = self.hosted.tables.forwarding(switch);
+        let (is_v13, granted) = (switch.version == Version::V13, &self.hosted.grants.switches);
+        if let Some((of, stencil)) = &self.stencil
+            && is_v13
+            && *of == table
+            && granted.has(switch.dpid.0)
+            && let Some(bytes) = stencil.stamp(body, xid)
+        {
+            out.append(&bytes);
+            return Ok(());
+        }
+        let (_, message) = self.decode(body, switch)?;
+        let sent = out.append_with(|bytes| {
+            message.encode(switch.version, xid, bytes)?;
+            let stencil = Stencil::of(&message, body, bytes).filter(|_| is_v13);
+            self.stencil = stencil.map(|stencil| (table, stencil)).or(self.stencil.take());
+            Ok::<(), EncodeError>(())
+        });
+        sent.map_err(|error| error.to_string())
     }
 
     /// Sends a message to any switch.

@@ -1,0 +1,168 @@
+//! The FLOW_MOD that a learning switch answers again and again, written from the one before.
+//!
+//! Two of them differ in the port of entry, the addresses and the output alone. What was sent for
+//! the last is right for the next but for these bytes: the next need not be read.
+
+use core::ops::Range;
+
+use aldis_wire::msg::{Action, Field, FlowMod, Instruction, Message};
+
+/// Length of the message in bytes.
+const SIZE: usize = 104;
+
+/// Where the transaction id stands.
+const XID: Range<usize> = 4..8;
+
+/// The transaction id, the port of entry, the destination, the source and the output.
+const FREE: [Range<usize>; 5] = [XID, 56..60, 64..70, 74..80, 92..96];
+
+/// A message in words: two are compared in a few steps.
+type Words = [u64; SIZE / 8];
+
+/// The bits that two messages have in common.
+const FIXED: Words = {
+    let mut fixed = [u64::MAX; SIZE / 8];
+    let mut field = 0;
+    while field < FREE.len() {
+        let mut at = FREE[field].start;
+        while at < FREE[field].end {
+            fixed[at / 8] &= !(0xff << (at % 8 * 8));
+            at += 1;
+        }
+        field += 1;
+    }
+    fixed
+};
+
+/// A FLOW_MOD of 1.3 as the application said it, and as it was sent.
+pub(super) struct Stencil {
+    said: Words,
+    sent: Words,
+}
+
+impl Stencil {
+    /// What others of the kind can be written from; none where the message is of another kind.
+    pub(super) fn of(message: &Message, said: &[u8], sent: &[u8]) -> Option<Stencil> {
+        let Message::FlowMod(flow_mod) = message else { return None };
+        let (said, sent) = (words(said)?, words(sent)?);
+        is_learned(flow_mod).then_some(Stencil { said, sent })
+    }
+
+    /// What is sent for this message; none where it differs from the last in anything else.
+    #[inline]
+    pub(super) fn stamp(&self, said: &[u8], xid: u32) -> Option<[u8; SIZE]> {
+        let said = words(said)?;
+        let (mut unlike, mut sent) = (0, [0; SIZE]);
+        for (place, bytes) in sent.as_chunks_mut().0.iter_mut().enumerate() {
+            unlike |= (said[place] ^ self.said[place]) & FIXED[place];
+            let word = self.sent[place] & FIXED[place] | said[place] & !FIXED[place];
+            *bytes = word.to_le_bytes();
+        }
+        sent[XID].copy_from_slice(&xid.to_be_bytes());
+        (unlike == 0).then_some(sent)
+    }
+}
+
+#[inline]
+fn words(bytes: &[u8]) -> Option<Words> {
+    let bytes: &[u8; SIZE] = bytes.try_into().ok()?;
+    let mut words = [0; SIZE / 8];
+    for (word, bytes) in words.iter_mut().zip(bytes.as_chunks().0) {
+        *word = u64::from_le_bytes(*bytes);
+    }
+    Some(words)
+}
+
+/// Whether a flow is for a port and two addresses, and has one output. In a message of [`SIZE`]
+/// bytes these stand where [`FREE`] says.
+fn is_learned(flow_mod: &FlowMod) -> bool {
+    let [Field::InPort(_), Field::EthDst(dst), Field::EthSrc(src)] = &flow_mod.match_.fields[..]
+    else {
+        return false;
+    };
+    let [Instruction::ApplyActions(actions)] = &flow_mod.instructions[..] else { return false };
+    matches!(actions[..], [Action::Output { .. }]) && (dst.mask, src.mask) == (None, None)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use aldis_wire::msg::{FlowModCommand, Match, PortNo, TableNo};
+    use aldis_wire::{MacAddr, Version};
+    use proptest::prelude::*;
+
+    /// As an applier sends them: with a cookie and a table of its own.
+    fn sent(said: &[u8], xid: u32) -> Option<(Message, Vec<u8>)> {
+        let message = Message::decode(Version::V13, said).ok()?.1.meaning();
+        let Message::FlowMod(flow_mod) = message else { return None };
+        let message = Message::FlowMod(FlowMod { cookie: 7, table_id: TableNo(1), ..flow_mod });
+        let mut sent = Vec::new();
+        message.encode(Version::V13, xid, &mut sent).ok()?;
+        Some((message, sent))
+    }
+
+    fn said(in_port: u32, [dst, src]: [[u8; 6]; 2], to: u32, idle_timeout: u16) -> Vec<u8> {
+        let of = Match::new().in_port(PortNo(in_port));
+        let of = of.eth_dst(MacAddr(dst)).eth_src(MacAddr(src));
+        let flow = FlowMod::add(of).idle_timeout(idle_timeout);
+        let flow = flow.actions([Action::output(PortNo(to))]);
+        let mut said = Vec::new();
+        flow.encode(Version::V13, 0, &mut said).unwrap();
+        said
+    }
+
+    #[test]
+    fn a_flow_to_another_host_is_written_from_the_last() {
+        let first = said(1, [[2; 6], [4; 6]], 3, 10);
+        assert_eq!(first.len(), SIZE);
+        let (message, bytes) = sent(&first, 5).unwrap();
+        let stencil = Stencil::of(&message, &first, &bytes).unwrap();
+        let next = said(PortNo::CONTROLLER.0, [[6; 6], [8; 6]], PortNo::FLOOD.0, 10);
+        assert_eq!(stencil.stamp(&next, 9).unwrap()[..], sent(&next, 9).unwrap().1);
+        assert_eq!(stencil.stamp(&said(1, [[2; 6], [4; 6]], 3, 11), 9), None);
+        assert_eq!(stencil.stamp(&next[..SIZE - 1], 9), None);
+    }
+
+    #[test]
+    fn other_flows_make_none() {
+        let (dst, src, port) = (MacAddr([2; 6]), MacAddr([4; 6]), PortNo(1));
+        let output = || [Action::output(port)];
+        let of = || Match::new().in_port(port).eth_dst(dst);
+        let tagged = FlowMod::add(of().vlan(3)).actions(output());
+        let backwards = FlowMod::add(Match::new().in_port(port).eth_src(src).eth_dst(dst));
+        let dropping = FlowMod::add(of().eth_src(src));
+        for flow in [tagged, backwards.actions(output()), dropping] {
+            let message = Message::from(flow);
+            let mut said = Vec::new();
+            message.encode(Version::V13, 0, &mut said).unwrap();
+            assert!(Stencil::of(&message, &said, &said).is_none(), "{message:?}");
+        }
+    }
+
+    proptest! {
+        /// Whatever bytes a message has: it is written from the last, or read and written, with the
+        /// same end.
+        #[test]
+        fn what_is_stamped_is_what_reading_gives(
+            in_port: u32, addresses: [[u8; 6]; 2], to: u32, xid: u32,
+            command in 0u8..5,
+            changes in prop::collection::vec((0..SIZE, any::<u8>()), 0..4),
+            free: [u8; SIZE],
+        ) {
+            let mut first = said(in_port, addresses, to, 10);
+            first[25] = FlowModCommand(command).0;
+            let (message, bytes) = sent(&first, 5).unwrap();
+            let stencil = Stencil::of(&message, &first, &bytes).unwrap();
+            let mut next = first.clone();
+            for at in FREE.into_iter().flatten() {
+                next[at] = free[at];
+            }
+            for (at, byte) in changes {
+                next[at] = byte;
+            }
+            if let Some(stamped) = stencil.stamp(&next, xid) {
+                prop_assert_eq!(&stamped[..], &sent(&next, xid).unwrap().1[..]);
+            }
+        }
+    }
+}
