@@ -131,9 +131,17 @@ unsafe fn addressed(fields: Ptr) -> Option<u32> {
         PyErr_Clear();
         return None;
     }
-    let dst = PyDict_GetItemWithError(fields, (*objects).eth_dst);
-    let src = PyDict_GetItemWithError(fields, (*objects).eth_src);
-    let in_port = PyDict_GetItemWithError(fields, (*objects).in_port);
+    let (mut at, mut key, mut value) = (0, ptr::null_mut(), ptr::null_mut());
+    let (mut dst, mut src, mut in_port) = (ptr::null_mut(), ptr::null_mut(), ptr::null_mut());
+    while PyDict_Next(fields, &raw mut at, &raw mut key, &raw mut value) != 0 {
+        if key == (*objects).in_port {
+            in_port = value;
+        } else if key == (*objects).eth_dst {
+            dst = value;
+        } else if key == (*objects).eth_src {
+            src = value;
+        }
+    }
     if dst.is_null() || dst != (*last).dst || src != (*last).src || in_port.is_null() {
         return None;
     }

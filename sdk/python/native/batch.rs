@@ -45,7 +45,7 @@ struct EventHead {
 /// `run(batch, handlers, datapath_of, other)`: hands PACKET_INs to the handlers, a tuple, and calls
 /// `other(kind, datapath, reason, xid, index, body)` for any other event.
 pub unsafe extern "C" fn run(_module: Ptr, args: Ptr) -> Ptr {
-    let argument = |place| PyTuple_GetItem(args, place);
+    let argument = |place| element(args, place);
     let done = all(argument(0), argument(1), argument(2), argument(3));
     let hand = &raw mut HAND;
     release((*hand).datapath);
@@ -152,8 +152,8 @@ unsafe fn packet_in(event: &EventHead, frame: Ptr, handlers: Ptr) -> bool {
     fields.add(4).cast::<[u32; 5]>().write_unaligned(numbers);
     (*hand).data = frame;
     let mut done = true;
-    for place in 0..PyTuple_Size(handlers) {
-        let answer = PyObject_CallOneArg(PyTuple_GetItem(handlers, place), object);
+    for place in 0..len(handlers) {
+        let answer = call(element(handlers, place), object);
         done = !answer.is_null();
         if !done {
             break;

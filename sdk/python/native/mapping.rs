@@ -7,8 +7,21 @@ use core::ptr;
 use crate::python::*;
 use crate::record::text;
 
+/// What `dict` does for its subclasses.
+struct OfDict {
+    new: Option<New>,
+    dealloc: Option<Dealloc>,
+    no_arguments: Ptr,
+}
+
+static mut OF_DICT: OfDict = OfDict { new: None, dealloc: None, no_arguments: ptr::null_mut() };
+
 /// `dict_type(name)`: a new class.
 pub unsafe extern "C" fn dict_type(_module: Ptr, name: Ptr) -> Ptr {
+    let slot = |slot| PyType_GetSlot(&raw mut PyDict_Type, slot);
+    // The slots are functions of these types.
+    let (new, dealloc_dict) = (transmute(slot(TP_NEW)), transmute(slot(TP_DEALLOC)));
+    OF_DICT = OfDict { new, dealloc: dealloc_dict, no_arguments: PyTuple_New(0) };
     let mut slots = [
         Slot { slot: TP_BASE, value: (&raw mut PyDict_Type).cast() },
         Slot { slot: TP_DEALLOC, value: dealloc as *mut c_void },
@@ -25,14 +38,12 @@ unsafe extern "C" fn construct(class: Ptr, args: *const Ptr, count: usize, names
     if count > 0 {
         return PyErr_Format(PyExc_TypeError, c"fields have names".as_ptr());
     }
-    // The slots of `dict` are functions of these types.
-    let new: New = transmute(PyType_GetSlot(&raw mut PyDict_Type, TP_NEW));
-    let none = PyTuple_New(0);
-    let object = new(class, none, ptr::null_mut());
-    release(none);
-    let named = if names.is_null() || object.is_null() { 0 } else { PyTuple_Size(names) };
+    let of_dict = &raw const OF_DICT;
+    let Some(new) = (*of_dict).new else { return ptr::null_mut() };
+    let object = new(class, (*of_dict).no_arguments, ptr::null_mut());
+    let named = if names.is_null() || object.is_null() { 0 } else { len(names) };
     for at in 0..named {
-        if PyDict_SetItem(object, PyTuple_GetItem(names, at), *args.add(at as usize)) != 0 {
+        if PyDict_SetItem(object, element(names, at), *args.add(at)) != 0 {
             release(object);
             return ptr::null_mut();
         }
@@ -42,7 +53,8 @@ unsafe extern "C" fn construct(class: Ptr, args: *const Ptr, count: usize, names
 
 unsafe extern "C" fn dealloc(object: Ptr) {
     let class = (*object).class;
-    let of_dict: Dealloc = transmute(PyType_GetSlot(&raw mut PyDict_Type, TP_DEALLOC));
-    of_dict(object);
-    release(class);
+    if let Some(dealloc) = (*&raw const OF_DICT).dealloc {
+        dealloc(object);
+        release(class);
+    }
 }

@@ -12,27 +12,27 @@ static mut SEND_MSG: MethodDef = MethodDef::new(c"send_msg", send_msg, METH_O);
 static mut GET_PROTOCOL: MethodDef = MethodDef::new(c"get_protocol", get_protocol, METH_O);
 static mut GET_PROTOCOLS: MethodDef = MethodDef::new(c"get_protocols", get_protocols, METH_O);
 
-static mut MSG: GetSetDef = GetSetDef {
+/// An event is its own message.
+static mut MSG: MemberDef = MemberDef {
     name: c"msg".as_ptr(),
-    get: itself,
-    set: ptr::null(),
+    kind: T_OBJECT_EX,
+    offset: 0,
+    flags: READ_ONLY,
     doc: ptr::null(),
-    closure: ptr::null_mut(),
 };
 
-/// An event is its own message.
-unsafe extern "C" fn itself(event: Ptr, _: *mut core::ffi::c_void) -> Ptr {
-    shared(event)
-}
+/// The list of headers that was returned last: the next one where the application has not kept it.
+static mut HEADERS: Ptr = ptr::null_mut();
 
 /// Has the classes use these methods.
 pub unsafe fn quicken(datapath: Ptr) -> Ptr {
     let (packet, event) = ((*known(PACKET)).class, (*known(PACKET_IN)).class);
+    MSG.offset = (*known(PACKET_IN)).itself() as isize;
     let made = [
         (datapath, SEND_MSG.name, PyDescr_NewMethod(datapath, &raw mut SEND_MSG)),
         (packet, GET_PROTOCOL.name, PyDescr_NewMethod(packet, &raw mut GET_PROTOCOL)),
         (packet, GET_PROTOCOLS.name, PyDescr_NewMethod(packet, &raw mut GET_PROTOCOLS)),
-        (event, MSG.name, PyDescr_NewGetSet(event, &raw mut MSG)),
+        (event, MSG.name, PyDescr_NewMember(event, &raw mut MSG)),
     ];
     for (class, name, method) in made {
         if method.is_null() || PyObject_SetAttrString(class, name, method) != 0 {
@@ -52,8 +52,8 @@ unsafe extern "C" fn get_protocol(packet: Ptr, class: Ptr) -> Ptr {
     if all.is_null() {
         return all;
     }
-    let first = if PyList_Size(all) > 0 { PyList_GetItem(all, 0) } else { none() };
-    shared(first);
+    let list = all.cast::<List>();
+    let first = shared(if (*list).len > 0 { (*list).elements.read() } else { none() });
     release(all);
     first
 }
@@ -63,15 +63,30 @@ unsafe extern "C" fn get_protocols(packet: Ptr, class: Ptr) -> Ptr {
     if class != (*known(ETHERNET)).class {
         return others(packet, class);
     }
+    let kept = HEADERS;
+    let is_spare = !kept.is_null() && !shared_elsewhere(kept) && !only(kept).is_null();
+    if is_spare {
+        // First, so that the next header is where the last one was.
+        PyList_SetItem(kept, 0, shared(none()));
+    }
     let header = read_ethernet(packet, field(packet, 0));
     if header.is_null() {
         return header;
     }
-    let list = PyList_New((header != none()).into());
-    if !list.is_null() && header != none() {
-        PyList_SetItem(list, 0, header);
+    if header == none() {
+        return PyList_New(0);
     }
-    list
+    if !is_spare {
+        release(kept);
+        HEADERS = PyList_New(1);
+    }
+    let list = HEADERS;
+    if list.is_null() {
+        release(header);
+        return list;
+    }
+    PyList_SetItem(list, 0, header);
+    shared(list)
 }
 
 unsafe fn others(packet: Ptr, class: Ptr) -> Ptr {

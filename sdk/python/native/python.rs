@@ -13,6 +13,29 @@ pub struct Object {
 /// A reference, counted by hand; null stands for an error that Python raises.
 pub type Ptr = *mut Object;
 
+/// A tuple, up to its first element.
+#[repr(C)]
+struct TupleHead {
+    object: Object,
+    len: usize,
+    hash: isize,
+}
+
+#[repr(C)]
+pub struct List {
+    object: Object,
+    pub len: usize,
+    pub elements: *mut Ptr,
+}
+
+/// A method of an object.
+#[repr(C)]
+struct Method {
+    object: Object,
+    function: Ptr,
+    of: Ptr,
+}
+
 /// From this count on an object lives for ever, and is not counted.
 const IMMORTAL: isize = 1 << 30;
 
@@ -70,15 +93,6 @@ impl MemberDef {
 }
 
 #[repr(C)]
-pub struct GetSetDef {
-    pub name: *const c_char,
-    pub get: unsafe extern "C" fn(Ptr, *mut c_void) -> Ptr,
-    pub set: *const c_void,
-    pub doc: *const c_char,
-    pub closure: *mut c_void,
-}
-
-#[repr(C)]
 pub struct ModuleDef {
     head: [usize; 5],
     name: *const c_char,
@@ -115,42 +129,38 @@ unsafe extern "C" {
     pub static mut PyExc_ValueError: Ptr;
     pub static mut PyDict_Type: Object;
     pub static mut PyList_Type: Object;
+    pub static mut PyMethod_Type: Object;
     pub static mut _Py_EllipsisObject: Object;
     pub static mut _Py_NoneStruct: Object;
 
     pub fn PyBytes_AsStringAndSize(bytes: Ptr, data: *mut *mut u8, len: *mut isize) -> c_int;
     pub fn PyBytes_FromObject(object: Ptr) -> Ptr;
     pub fn PyBytes_FromStringAndSize(data: *const u8, len: isize) -> Ptr;
-    pub fn PyDescr_NewGetSet(class: Ptr, property: *mut GetSetDef) -> Ptr;
+    pub fn PyDescr_NewMember(class: Ptr, member: *mut MemberDef) -> Ptr;
     pub fn PyDescr_NewMethod(class: Ptr, method: *mut MethodDef) -> Ptr;
-    pub fn PyDict_GetItemWithError(dict: Ptr, key: Ptr) -> Ptr;
     pub fn PyDict_New() -> Ptr;
     pub fn PyDict_SetItem(dict: Ptr, key: Ptr, value: Ptr) -> c_int;
+    pub fn PyDict_Next(dict: Ptr, at: *mut isize, key: *mut Ptr, value: *mut Ptr) -> c_int;
     pub fn PyDict_Size(dict: Ptr) -> isize;
     pub fn PyErr_Clear();
     pub fn PyErr_Format(class: Ptr, format: *const c_char, ...) -> Ptr;
     pub fn PyErr_NoMemory() -> Ptr;
     pub fn PyErr_Occurred() -> Ptr;
-    pub fn PyList_GetItem(list: Ptr, place: isize) -> Ptr;
     pub fn PyList_New(len: isize) -> Ptr;
     pub fn PyList_SetItem(list: Ptr, place: isize, value: Ptr) -> c_int;
-    pub fn PyList_Size(list: Ptr) -> isize;
     pub fn PyLong_AsUnsignedLongLong(number: Ptr) -> c_ulonglong;
     pub fn PyLong_FromUnsignedLong(number: c_ulong) -> Ptr;
     pub fn PyLong_FromUnsignedLongLong(number: c_ulonglong) -> Ptr;
     pub fn PyMem_Calloc(count: usize, len: usize) -> *mut c_void;
     pub fn PyMem_Free(memory: *mut c_void);
     pub fn PyModule_Create2(module: *mut ModuleDef, version: c_int) -> Ptr;
-    pub fn PyObject_CallOneArg(function: Ptr, argument: Ptr) -> Ptr;
     pub fn PyObject_Free(memory: *mut c_void);
     pub fn PyObject_Init(object: Ptr, class: Ptr) -> Ptr;
     pub fn PyObject_Malloc(len: usize) -> *mut c_void;
     pub fn PyObject_Realloc(memory: *mut c_void, len: usize) -> *mut c_void;
     pub fn PyObject_SetAttrString(object: Ptr, name: *const c_char, value: Ptr) -> c_int;
     pub fn PyObject_Vectorcall(function: Ptr, args: *const Ptr, count: usize, names: Ptr) -> Ptr;
-    pub fn PyTuple_GetItem(tuple: Ptr, place: isize) -> Ptr;
     pub fn PyTuple_New(len: isize) -> Ptr;
-    pub fn PyTuple_Size(tuple: Ptr) -> isize;
     pub fn PyType_FromSpec(spec: *mut TypeSpec) -> Ptr;
     pub fn PyType_GetSlot(class: Ptr, slot: c_int) -> *mut c_void;
     pub fn PyUnicode_AsUTF8AndSize(text: Ptr, len: *mut isize) -> *const c_char;
@@ -210,11 +220,37 @@ pub unsafe fn number(object: Ptr) -> Option<u64> {
     Some(number)
 }
 
-/// The one element of a list; null where it is no list, or has others.
+/// How many elements a tuple has.
+#[inline]
+pub unsafe fn len(tuple: Ptr) -> usize {
+    (*tuple.cast::<TupleHead>()).len
+}
+
+/// An element of a tuple, which has so many, lent.
+#[inline]
+pub unsafe fn element(tuple: Ptr, place: usize) -> Ptr {
+    tuple.cast::<TupleHead>().add(1).cast::<Ptr>().add(place).read()
+}
+
+/// The one element of a list, lent; null where it is no list, or has others.
 #[inline]
 pub unsafe fn only(list: Ptr) -> Ptr {
-    if list.is_null() || (*list).class != &raw mut PyList_Type || PyList_Size(list) != 1 {
+    if list.is_null() || (*list).class != &raw mut PyList_Type {
         return ptr::null_mut();
     }
-    PyList_GetItem(list, 0)
+    match (*list.cast::<List>()).len {
+        1 => (*list.cast::<List>()).elements.read(),
+        _ => ptr::null_mut(),
+    }
+}
+
+/// Calls a function of one argument, or a method.
+#[inline]
+pub unsafe fn call(function: Ptr, argument: Ptr) -> Ptr {
+    if (*function).class != &raw mut PyMethod_Type {
+        return PyObject_Vectorcall(function, &raw const argument, 1, ptr::null_mut());
+    }
+    let method = function.cast::<Method>();
+    let args = [(*method).of, argument];
+    PyObject_Vectorcall((*method).function, args.as_ptr(), 2, ptr::null_mut())
 }

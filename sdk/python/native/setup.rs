@@ -76,9 +76,9 @@ pub fn known(place: usize) -> *mut RecordType {
 /// `bind(records, objects, datapath)`: the tuples are in the order above, the last is the class of
 /// switches.
 pub unsafe extern "C" fn bind(_module: Ptr, args: Ptr) -> Ptr {
-    let (records, objects) = (PyTuple_GetItem(args, 0), PyTuple_GetItem(args, 1));
+    let (records, objects) = (element(args, 0), element(args, 1));
     for place in 0..RECORDS.len() {
-        let class = PyTuple_GetItem(records, place as isize);
+        let class = element(records, place);
         let record = of_class(class);
         if record.is_null() || !(*record).is(RECORDS.as_ptr().add(place).read()) {
             return PyErr_Format(PyExc_TypeError, c"%R has other fields".as_ptr(), class);
@@ -86,13 +86,13 @@ pub unsafe extern "C" fn bind(_module: Ptr, args: Ptr) -> Ptr {
         (&raw mut KNOWN).cast::<*mut RecordType>().add(place).write(record);
     }
     OBJECTS = Objects {
-        stop: shared(PyTuple_GetItem(objects, 0)),
-        no_buffer: shared(PyTuple_GetItem(objects, 1)),
-        send: shared(PyTuple_GetItem(objects, 2)),
-        protocols: shared(PyTuple_GetItem(objects, 3)),
+        stop: shared(element(objects, 0)),
+        no_buffer: shared(element(objects, 1)),
+        send: shared(element(objects, 2)),
+        protocols: shared(element(objects, 3)),
         in_port: PyUnicode_InternFromString(c"in_port".as_ptr()),
         eth_dst: PyUnicode_InternFromString(c"eth_dst".as_ptr()),
         eth_src: PyUnicode_InternFromString(c"eth_src".as_ptr()),
     };
-    quicken(PyTuple_GetItem(args, 2))
+    quicken(element(args, 2))
 }

@@ -54,7 +54,7 @@ class Chance:
         batch, _, _, self.packet = modules
         self.parser = batch.parser
         self.macs = [self.random.randbytes(6) for _ in range(60)]
-        self.log = []
+        self.log, self.kept = [], []
 
     def one(self, *things):
         return self.random.choice(things)
@@ -146,6 +146,9 @@ class Chance:
             event.dst, event.src, [type(header).__name__ for header in headers],
             header and (header.dst, header.src, header.ethertype, header.serialize()),
         ))  # fmt: skip
+        if header and self.random.random() < 0.2:
+            # Lists of headers that stay, or change, are no others' afterwards.
+            self.one(self.kept.append, lambda some: some.append(header), list.clear)(headers)
         try:
             event.datapath.send_msg(self.message(msg, header))
         except (AttributeError, TypeError, ValueError, OverflowError, error) as wrong:
@@ -165,7 +168,8 @@ def said(seed, modules):
     Handles.packet_in_handler.aldis_events = [ofp_event.EventOFPPacketIn]
     dispatcher = batch.Dispatcher(Handles())
     sent = [dispatcher.batch(chance.batch()) for _ in range(3)]
-    return [command for commands in sent for command in _commands(commands)] + chance.log
+    kept = [[getattr(header, "dst", None) for header in some] for some in chance.kept]
+    return [command for commands in sent for command in _commands(commands)] + chance.log + kept
 
 
 def _commands(data):
