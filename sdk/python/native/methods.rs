@@ -52,7 +52,7 @@ unsafe extern "C" fn get_protocol(packet: Ptr, class: Ptr) -> Ptr {
     if all.is_null() {
         return all;
     }
-    let list = all.cast::<List>();
+    let list = all.cast::<ListHead>();
     let first = shared(if (*list).len > 0 { (*list).elements.read() } else { none() });
     release(all);
     first

@@ -21,8 +21,9 @@ struct TupleHead {
     hash: isize,
 }
 
+/// A list, but for how many elements it has room for.
 #[repr(C)]
-pub struct List {
+pub struct ListHead {
     object: Object,
     pub len: usize,
     pub elements: *mut Ptr,
@@ -238,8 +239,8 @@ pub unsafe fn only(list: Ptr) -> Ptr {
     if list.is_null() || (*list).class != &raw mut PyList_Type {
         return ptr::null_mut();
     }
-    match (*list.cast::<List>()).len {
-        1 => (*list.cast::<List>()).elements.read(),
+    match (*list.cast::<ListHead>()).len {
+        1 => (*list.cast::<ListHead>()).elements.read(),
         _ => ptr::null_mut(),
     }
 }
