@@ -137,9 +137,13 @@ fn frequency(cpus: &Path) -> (Option<String>, Option<f64>) {
 /// Sockets that listen, with their processes where these can be seen.
 fn listeners() -> Vec<ListenerFacts> {
     let mut found: Vec<(IpAddr, u16, u64)> = Vec::new();
-    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
+    // The kernel hands a table out in pieces, and misses a socket that moves meanwhile, as others
+    // come and go: two readings are united.
+    for table in ["/proc/net/tcp", "/proc/net/tcp6"].repeat(2) {
         found.extend(file(table).lines().skip(1).filter_map(listener));
     }
+    found.sort_unstable();
+    found.dedup();
     let owners = owners(&found.iter().map(|(.., inode)| *inode).collect::<Vec<_>>());
     let facts = found.into_iter().map(|(address, port, inode)| ListenerFacts {
         address,
