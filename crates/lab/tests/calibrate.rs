@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 use std::time::Duration;
 
 use aldis_lab::calibrate::{
@@ -25,13 +25,21 @@ fn alone() -> MutexGuard<'static, ()> {
     ONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// One calibration for all tests that look at a whole one, and its steps.
+fn whole() -> &'static (Calibration<CostQuartiles>, Vec<CalibrationStep>) {
+    static WHOLE: OnceLock<(Calibration<CostQuartiles>, Vec<CalibrationStep>)> = OnceLock::new();
+    WHOLE.get_or_init(|| {
+        let _alone = alone();
+        let mut steps = Vec::new();
+        let run = calibrate::run(SHORT, FEW, &AtomicBool::new(false), &mut |step| steps.push(step));
+        (run.unwrap(), steps)
+    })
+}
+
 #[test]
 fn every_cost_is_measured_written_and_read_again() {
-    let _alone = alone();
-    let mut steps = Vec::new();
-    let measured =
-        calibrate::run(SHORT, FEW, &AtomicBool::new(false), &mut |step| steps.push(step)).unwrap();
-    assert_eq!(steps, CalibrationStep::ALL);
+    let (measured, steps) = whole();
+    assert_eq!(steps, &CalibrationStep::ALL);
     for row in measured.costs.rows() {
         let Some(CostQuartiles { value, middle, low, high, .. }) = row.cost else {
             assert_eq!(measured.machine.cores, 1, "{} is missing", row.name);
@@ -53,8 +61,7 @@ fn every_cost_is_measured_written_and_read_again() {
 
 #[test]
 fn several_sittings_have_their_middle_and_quartiles() {
-    let _alone = alone();
-    let one = calibrate::run(SHORT, FEW, &AtomicBool::new(false), &mut |_| {}).unwrap();
+    let (one, _) = whole();
     let sitting = |factor: f64| {
         let change = |cost: CostQuartiles| CostQuartiles { value: cost.value * factor, ..cost };
         Calibration { costs: one.costs.map(change), ..one.clone() }
