@@ -273,7 +273,7 @@ pub unsafe extern "C" fn record_type(_module: Ptr, args: Ptr) -> Ptr {
     let (ignored, numbers) = (argument(2), argument(3));
     let (fields, others) = (len(parameters), len(ignored));
     let all = fields + len(numbers);
-    if COUNT == RECORDS || fields + others > FIELDS || all >= FIELDS {
+    if COUNT == RECORDS || fields + others > FIELDS || all > FIELDS {
         return PyErr_Format(PyExc_ValueError, c"there are too many of these".as_ptr());
     }
     let this = record(COUNT);
