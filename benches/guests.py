@@ -5,10 +5,11 @@
     benches/guests.py --beside [deaf floods dies] [--turns 8] [--apps learning-switch]: what an observer that does not read, floods
         or dies costs the default applications, or those, in the second in which it comes and from then on; paused in turn
 
-The controller has core 0, the guest and the load core 1. Rounds through the controller and directly take turns. With windows of
-400 requests the rate is read, and the CPU time of the controller per request; with one request at a time the delay is. What counts
-are the differences and ratios of a round through the controller and the one directly before it. Beside a guest, one load goes on
-throughout, and each turn is compared with the pauses before and behind it: what the machine does meanwhile drops out.
+The controller has core 0, the guest and the load core 1, unless --cores says otherwise. Rounds through the controller and
+directly take turns. With windows of 400 requests the rate is read, and the CPU time of the controller per request; with one request
+at a time the delay is. What counts are the differences and ratios of a round through the controller and the one directly before it.
+Beside a guest, one load goes on throughout, and each turn is compared with the pauses before and behind it: what the machine does
+meanwhile drops out.
 """
 import argparse, json, os, shlex, socket, statistics, subprocess, sys, threading, time
 
@@ -28,7 +29,7 @@ def free():
 
 
 def pinned(core, *command):
-    return subprocess.Popen(["taskset", "-c", str(core), *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return subprocess.Popen(["taskset", "-c", core, *command], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
 def listens(address):
@@ -53,7 +54,7 @@ def bench(args, to, window):
             "-m", "1000", "-w", "1", "--json"]
     if args.openflow:
         load += ["--openflow", args.openflow]
-    said = subprocess.run(["taskset", "-c", "1", *load], capture_output=True, check=True, timeout=args.seconds * 10 + 60)
+    said = subprocess.run(["taskset", "-c", args.cores[2], *load], capture_output=True, check=True, timeout=args.seconds * 10 + 60)
     return json.loads(said.stdout)
 
 
@@ -63,6 +64,8 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--switches", type=int, default=16)
+    parser.add_argument("--cores", type=lambda cores: cores.split(","), default=["0", "1", "1"],
+                        help="of the controller, the guest and the load; 0,1,1 unless given, 0-1,0-1,0-1 for any")
     parser.add_argument("--openflow", help="1.0 or 1.3: what the switches speak")
     parser.add_argument("--guest", help="another guest: its command, in which LISTEN stands for HOST:PORT")
     parser.add_argument("--beside", nargs="*", choices=KINDS, metavar="KIND",
@@ -77,8 +80,8 @@ def main():
         return beside(args)
     listen, http, at = free(), free(), free()
     guest = shlex.split(args.guest.replace("LISTEN", at)) if args.guest else [args.aldis, "bench", "null", "--listen", at]
-    processes = [pinned(1, *guest), pinned(0, args.aldis, "run", "--listen", listen, "--http", http, "--workers", "1", "--apps",
-                                           "topology")]
+    run = [args.aldis, "run", "--listen", listen, "--http", http, "--workers", "1", "--apps", "topology"]
+    processes = [pinned(args.cores[1], *guest), pinned(args.cores[0], *run)]
     try:
         for address in (at, listen, http):
             listens(address)
@@ -133,7 +136,7 @@ def on_core(process):
 def beside(args):
     listen, http = free(), free()
     apps = ["--apps", args.apps] if args.apps else []
-    controller = pinned(0, args.aldis, "run", "--listen", listen, "--http", http, "--workers", "1", *apps)
+    controller = pinned(args.cores[0], args.aldis, "run", "--listen", listen, "--http", http, "--workers", "1", *apps)
     try:
         listens(listen), listens(http)
         turns = {kind: [] for kind in args.beside or KINDS}
@@ -165,12 +168,12 @@ def one_beside(args, kind, listen, http, controller):
     ask = lambda *words: subprocess.run([args.aldis, "guest", *words, "--http", http], check=True, stdout=subprocess.DEVNULL)
     turn = 1 + 2 * args.seconds + SETTLES + 0.25
     at, loops = free(), int((WARM_UP + args.seconds + args.turns * turn + 2) / LOOP)
-    guest = pinned(1, sys.executable, __file__, "--play", kind, at)
+    guest = pinned(args.cores[1], sys.executable, __file__, "--play", kind, at)
     load = None
     try:
         listens(at)
-        load = subprocess.Popen(["taskset", "-c", "1", args.aldis, "bench", listen, "-s", str(args.switches), "-M", "1000", "-m",
-                                 str(round(LOOP * 1000)), "-l", str(loops), "--outstanding", "400", "-w", "0", "--json"],
+        load = subprocess.Popen(["taskset", "-c", args.cores[2], args.aldis, "bench", listen, "-s", str(args.switches),
+                                 "-M", "1000", "-m", str(round(LOOP * 1000)), "-l", str(loops), "--outstanding", "400", "-w", "0", "--json"],
                                 stdout=subprocess.PIPE)
         begun = time.monotonic()
 

@@ -71,6 +71,8 @@ pub(crate) struct GuestConn {
     carry: Vec<u8>,
     out: Vec<u8>,
     written: usize,
+    /// Until all of it is written workers write nothing.
+    writes: bool,
     /// Bytes of it that are answers made here.
     answers: usize,
     /// Since when the guest has read nothing of what waits.
@@ -93,6 +95,7 @@ impl GuestConn {
             carry: vec![],
             out: vec![],
             written: 0,
+            writes: false,
             answers: 0,
             unread_since: None,
             heard_at: now,
@@ -142,7 +145,7 @@ impl GuestConn {
         self.pause = (self.pause * 2).min(RETRY_MAX);
         self.session = GuestSession::default();
         (self.carry, self.out, self.written, self.answers) = (vec![], vec![], 0, 0);
-        (self.unread_since, self.asked_at) = (None, None);
+        (self.writes, self.unread_since, self.asked_at) = (false, None, None);
         self.datapath.close(why);
     }
 
@@ -187,15 +190,18 @@ impl GuestConn {
             if self.written == self.out.len() {
                 (self.written, self.answers, self.unread_since) = (0, 0, None);
                 self.out.clear();
-                let is_open = matches!(self.phase, Phase::Open(_));
-                if is_open && self.datapath.take_outbox(&mut self.out) {
+                self.writes = false;
+            }
+            if !self.writes && matches!(self.phase, Phase::Open(_)) {
+                if self.datapath.take_outbox(&mut self.out) {
                     return Err(Ended::Fault(
                         "it does not read the replies to its requests".into(),
                     ));
                 }
-                if self.out.is_empty() {
-                    return Ok(());
-                }
+                self.writes = !self.out.is_empty();
+            }
+            if self.out.is_empty() {
+                return Ok(());
             }
             let Some(wire) = &mut self.wire else { return Ok(()) };
             match wire.write(&self.out[self.written..]) {
@@ -311,7 +317,10 @@ impl GuestConn {
         if !said {
             self.say_hello(version, &[version]);
         }
+        // What was said so far is written before a worker writes.
+        self.writes = !self.out.is_empty();
         self.phase = Phase::Open(self.datapath.open(version));
+        self.datapath.lend(self.wire.as_ref().and_then(GuestWire::plain));
         self.opened_at = Some(self.heard_at);
         Ok(())
     }

@@ -5,7 +5,9 @@
 pub(crate) mod tests;
 
 use std::collections::VecDeque;
+use std::io::Write;
 use std::mem;
+use std::net::TcpStream;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -24,6 +26,10 @@ use crate::relay::{Asked, Relay};
 
 /// Bytes of replies and notices that may wait for a guest, above its queue of requests.
 const REPLIES_MAX: usize = 4 << 20;
+
+/// Bytes of requests that a worker writes to the guest itself: ten or so. Where more wait at once,
+/// the worker has better things to do.
+const LITTLE: usize = 1024;
 
 /// The shortest PACKET_IN (1.0 §5.4.1).
 const REQUEST_MIN: usize = 18;
@@ -83,9 +89,28 @@ impl SessionId {
 struct Outbox {
     /// The session that it is for.
     session: Option<SessionId>,
+    /// Where a worker wrote some of it already, it begins within a message.
     bytes: Vec<u8>,
     /// A reply found no room: the guest would wait for it in vain.
     lost_reply: bool,
+    /// What workers may write a few requests to, which spares waking the guest's thread.
+    socket: Option<Arc<TcpStream>>,
+    /// The thread has taken something that it has not written yet, so that workers may not.
+    is_taken: bool,
+}
+
+impl Outbox {
+    /// Writes what waits, where that is little and the thread writes nothing; whether it is done.
+    fn write_little(&mut self) -> bool {
+        if self.is_taken || self.bytes.len() > LITTLE {
+            return false;
+        }
+        let Some(mut socket) = self.socket.as_deref() else { return false };
+        // The thread goes on with what the kernel does not take, and finds what is wrong.
+        let written = socket.write(&self.bytes).unwrap_or(0);
+        self.bytes.drain(..written);
+        self.bytes.is_empty()
+    }
 }
 
 /// A request on its way to a guest.
@@ -130,16 +155,22 @@ impl Datapath {
         self.session().map(SessionId::version)
     }
 
-    /// The guest finished its handshake: a session begins. Called by the guest's thread alone, as
-    /// [`Datapath::close`].
+    /// The guest finished its handshake: a session begins, in which the thread writes first. Called
+    /// by the guest's thread alone, as [`Datapath::close`].
     pub(crate) fn open(&self, version: Version) -> SessionId {
         let before = self.session.load(Ordering::Relaxed) >> 8;
         let session = SessionId((before + 1) << 8 | u64::from(version.wire()));
-        *lock(&self.outbox) = Outbox { session: Some(session), ..Outbox::default() };
-        self.asked().begin(Some(session));
+        let begun = Some(session);
+        *lock(&self.outbox) = Outbox { session: begun, is_taken: true, ..Outbox::default() };
+        self.asked().begin(begun);
         self.session.store(session.0, Ordering::Release);
         *lock(&self.reason) = None;
         session
+    }
+
+    /// Workers may write to the guest, too.
+    pub(crate) fn lend(&self, socket: Option<Arc<TcpStream>>) {
+        lock(&self.outbox).socket = socket;
     }
 
     /// The guest's connection ended: what waited for it is void.
@@ -270,10 +301,13 @@ impl Datapath {
         Guest::look_at(self);
     }
 
-    /// Takes what waits for the guest, in exchange for an empty buffer; whether a reply was lost.
-    pub(crate) fn take_outbox(&self, empty: &mut Vec<u8>) -> bool {
+    /// Takes what waits for the guest, for the thread to write it before what it has to say itself;
+    /// whether a reply was lost. Workers write nothing until the thread takes nothing.
+    pub(crate) fn take_outbox(&self, own: &mut Vec<u8>) -> bool {
         let mut outbox = lock(&self.outbox);
-        mem::swap(&mut outbox.bytes, empty);
+        mem::swap(&mut outbox.bytes, own);
+        own.append(&mut outbox.bytes);
+        outbox.is_taken = !own.is_empty();
         outbox.lost_reply
     }
 
@@ -399,16 +433,17 @@ impl Handing<'_> {
         message.encode(self.version, xid, &mut self.outbox.bytes).is_ok()
     }
 
-    /// All were handed over: where there were any, the guest's thread is to look when it is next
-    /// rung. Whether it is to be rung for that.
+    /// All were handed over. A few are written at once; otherwise the guest's thread is to look when
+    /// it is next rung. Whether it is to be rung for that.
     pub(crate) fn done(self) -> bool {
-        let Handing { datapath, outbox, handed, .. } = self;
-        drop(outbox);
+        let Handing { datapath, mut outbox, handed, .. } = self;
         if handed == 0 {
             return false;
         }
+        let is_written = !datapath.guest.floods() && outbox.write_little();
+        drop(outbox);
         datapath.guest.counts.requests.add(handed);
-        Guest::list(datapath)
+        !is_written && Guest::list(datapath)
     }
 }
 

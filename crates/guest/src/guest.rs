@@ -228,10 +228,15 @@ impl Guest {
         self.floods.store(floods, Ordering::Relaxed);
     }
 
+    #[inline]
+    pub(crate) fn floods(&self) -> bool {
+        self.floods.load(Ordering::Relaxed)
+    }
+
     /// Bytes that may wait for it at one switch now.
     #[inline]
     pub(crate) fn queue(&self) -> usize {
-        let most = if self.floods.load(Ordering::Relaxed) { FLOODS_QUEUE } else { usize::MAX };
+        let most = if self.floods() { FLOODS_QUEUE } else { usize::MAX };
         self.bounds.queue().min(most)
     }
 

@@ -12,6 +12,7 @@
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::os::fd::{AsFd, BorrowedFd};
+use std::sync::Arc;
 
 use rustls::ClientConnection;
 
@@ -33,7 +34,7 @@ const WRITE_MAX: usize = 16 << 10;
 
 /// A connection to a guest.
 pub(crate) enum GuestWire {
-    Plain(TcpStream),
+    Plain(Arc<TcpStream>),
     Tls(Box<TlsWire>),
 }
 
@@ -53,7 +54,7 @@ impl GuestWire {
     /// # Errors
     /// TLS cannot begin: there is no randomness.
     pub(crate) fn new(socket: TcpStream, tls: Option<&GuestTls>) -> io::Result<GuestWire> {
-        let Some(tls) = tls else { return Ok(GuestWire::Plain(socket)) };
+        let Some(tls) = tls else { return Ok(GuestWire::Plain(Arc::new(socket))) };
         let session = tls.begin().map_err(io::Error::other)?;
         Ok(GuestWire::Tls(Box::new(TlsWire { socket, session, owed: false, ended: None })))
     }
@@ -62,6 +63,14 @@ impl GuestWire {
         match self {
             GuestWire::Plain(socket) => socket,
             GuestWire::Tls(wire) => &wire.socket,
+        }
+    }
+
+    /// What workers may write to as well; nothing where it is encrypted.
+    pub(crate) fn plain(&self) -> Option<Arc<TcpStream>> {
+        match self {
+            GuestWire::Plain(socket) => Some(Arc::clone(socket)),
+            GuestWire::Tls(_) => None,
         }
     }
 
@@ -87,7 +96,7 @@ impl GuestWire {
     /// [`io::ErrorKind::WouldBlock`] where nothing came; otherwise the connection is over.
     pub(crate) fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         match self {
-            GuestWire::Plain(socket) => socket.read(into),
+            GuestWire::Plain(socket) => (&**socket).read(into),
             GuestWire::Tls(wire) => wire.read(into),
         }
     }
@@ -98,7 +107,7 @@ impl GuestWire {
     /// [`io::ErrorKind::WouldBlock`] where none can be now; otherwise the connection is over.
     pub(crate) fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         match self {
-            GuestWire::Plain(socket) => socket.write(bytes),
+            GuestWire::Plain(socket) => (&**socket).write(bytes),
             GuestWire::Tls(wire) => wire.write(bytes),
         }
     }

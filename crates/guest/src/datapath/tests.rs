@@ -96,3 +96,89 @@ fn an_answer_to_what_was_asked_in_one_session_does_not_come_in_the_next() {
     assert_eq!(outbound::reply(&datapath, second, &Message::BarrierReply), Next::Stop);
     assert_eq!(waiting(&datapath), [21]);
 }
+
+/// A connection of this session of a guest: its end here, and the guest's.
+fn connected(datapath: &Datapath) -> (TcpStream, TcpStream) {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    ours.set_nonblocking(true).unwrap();
+    datapath.lend(Some(Arc::new(ours.try_clone().unwrap())));
+    (ours, listener.accept().unwrap().0)
+}
+
+/// Hands over a request; whether the guest's thread is to be rung for it.
+fn hand_one(datapath: &Datapath, message: &[u8]) -> bool {
+    let mut handing = datapath.hand(datapath.session().unwrap()).unwrap();
+    assert!(handing.push(&Handed { message, is_whole: true }));
+    handing.done()
+}
+
+#[test]
+fn a_worker_writes_a_few_requests_itself_once_the_thread_has_nothing_to_write() {
+    let (datapath, message) = (datapath(Version::V13), packet_in(Version::V13));
+    datapath.open(Version::V13);
+    let (_ours, mut guest) = connected(&datapath);
+    guest.set_read_timeout(Some(std::time::Duration::from_secs(5))).unwrap();
+
+    // The thread has its HELLO to write, then what waits.
+    assert!(hand_one(&datapath, &message));
+    assert_eq!(waiting(&datapath), [kind::PACKET_IN]);
+    datapath.unlist();
+    assert!(hand_one(&datapath, &message));
+    assert_eq!(waiting(&datapath), [kind::PACKET_IN]);
+    datapath.unlist();
+    assert!(waiting(&datapath).is_empty());
+
+    assert!(!hand_one(&datapath, &message));
+    let mut came = vec![0; message.len()];
+    std::io::Read::read_exact(&mut guest, &mut came).unwrap();
+    assert_eq!(came, message);
+    assert!(waiting(&datapath).is_empty());
+
+    // Many at once are the thread's.
+    let mut handing = datapath.hand(datapath.session().unwrap()).unwrap();
+    for _ in 0..=LITTLE / message.len() {
+        assert!(handing.push(&Handed { message: &message, is_whole: true }));
+    }
+    assert!(handing.done());
+}
+
+/// A worker's write may end within a message. What the thread has to say comes behind its rest.
+#[test]
+fn the_thread_goes_on_where_the_kernel_stopped_a_worker() {
+    let (datapath, message) = (datapath(Version::V13), packet_in(Version::V13));
+    datapath.open(Version::V13);
+    let (mut ours, mut guest) = connected(&datapath);
+    assert!(waiting(&datapath).is_empty());
+    // The guest reads nothing until the kernel has no more room.
+    let mut handed = 0;
+    while !hand_one(&datapath, &message) {
+        handed += 1;
+    }
+    handed += 1;
+    let answer = crate::inbound::bare(Version::V13, kind::ECHO_REPLY, 3);
+    let mut rest = answer.to_vec();
+    assert!(!datapath.take_outbox(&mut rest));
+    assert!(rest.ends_with(&answer) && rest.len() > answer.len());
+    // Workers do not write before the thread has.
+    datapath.unlist();
+    assert!(hand_one(&datapath, &message));
+    handed += 1;
+
+    let reader = std::thread::spawn(move || {
+        let mut all = vec![];
+        std::io::Read::read_to_end(&mut guest, &mut all).unwrap();
+        all
+    });
+    ours.set_nonblocking(false).unwrap();
+    ours.write_all(&rest).unwrap();
+    let mut rest = vec![];
+    assert!(!datapath.take_outbox(&mut rest));
+    ours.write_all(&rest).unwrap();
+    datapath.close(None);
+    drop(ours);
+    let kinds: Vec<u8> =
+        Chop::new(&reader.join().unwrap()).map(|raw| raw.unwrap().header.kind).collect();
+    assert_eq!(kinds.iter().filter(|found| **found == kind::PACKET_IN).count(), handed);
+    assert_eq!(kinds[handed - 1..], [kind::ECHO_REPLY, kind::PACKET_IN]);
+}
