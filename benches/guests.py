@@ -173,7 +173,8 @@ def one_beside(args, kind, listen, http, controller):
     try:
         listens(at)
         load = subprocess.Popen(["taskset", "-c", args.cores[2], args.aldis, "bench", listen, "-s", str(args.switches),
-                                 "-M", "1000", "-m", str(round(LOOP * 1000)), "-l", str(loops), "--outstanding", "400", "-w", "0", "--json"],
+                                 "-M", "1000", "-m", str(round(LOOP * 1000)), "-l", str(loops), "--outstanding", "400",
+                                 "-w", "0", "--json"],
                                 stdout=subprocess.PIPE)
         begun = time.monotonic()
 

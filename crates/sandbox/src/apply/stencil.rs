@@ -1,6 +1,6 @@
 //! The FLOW_MOD that a learning switch answers again and again, written from the one before.
 //!
-//! Two of them differ in the port of entry, the addresses and the output alone. What was sent for
+//! Two of them differ in the packet's buffer, the port of entry, the addresses and the output alone. What was sent for
 //! the last is right for the next but for these bytes: the next need not be read.
 
 use core::ops::Range;
@@ -13,8 +13,9 @@ const SIZE: usize = 104;
 /// Where the transaction id stands.
 const XID: Range<usize> = 4..8;
 
-/// The transaction id, the port of entry, the destination, the source and the output.
-const FREE: [Range<usize>; 5] = [XID, 56..60, 64..70, 74..80, 92..96];
+/// The transaction id, the packet's buffer, the port of entry, the destination, the source and the
+/// output.
+const FREE: [Range<usize>; 6] = [XID, 32..36, 56..60, 64..70, 74..80, 92..96];
 
 /// A message in words: two are compared in a few steps.
 type Words = [u64; SIZE / 8];
