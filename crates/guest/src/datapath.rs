@@ -433,8 +433,8 @@ impl Handing<'_> {
         message.encode(self.version, xid, &mut self.outbox.bytes).is_ok()
     }
 
-    /// All were handed over. A few are written at once; otherwise the guest's thread is to look when
-    /// it is next rung. Whether it is to be rung for that.
+    /// All were handed over. A few are written at once; otherwise the guest's thread is to look
+    /// when it is next rung. Whether it is to be rung for that.
     pub(crate) fn done(self) -> bool {
         let Handing { datapath, mut outbox, handed, .. } = self;
         if handed == 0 {

@@ -1,7 +1,8 @@
 //! The FLOW_MOD that a learning switch answers again and again, written from the one before.
 //!
-//! Two of them differ in the packet's buffer, the port of entry, the addresses and the output alone. What was sent for
-//! the last is right for the next but for these bytes: the next need not be read.
+//! Two of them differ in the packet's buffer, the port of entry, the addresses and the output
+//! alone. What was sent for the last is right for the next but for these bytes: the next need not
+//! be read.
 
 use core::ops::Range;
 

@@ -2,7 +2,10 @@
 
 use std::cell::{Cell, RefCell};
 
+use aldis_records::command::ANSWER;
 use aldis_sandbox::{AppState, Application, Runtime};
+use aldis_wire::msg::{Action, FlowMod, Match, Message, PortNo};
+use aldis_wire::{MacAddr, Version};
 use proptest::prelude::*;
 
 use crate::guests::{Guest, QUIET};
@@ -83,4 +86,33 @@ fn no_commands_are_too_much_for_the_host() {
         "commands that are too odd test nothing: {done} messages, {:?}",
         app.status()
     );
+}
+
+/// What was sent for the flow before is used again, but not for a switch that is not granted.
+#[test]
+fn the_same_flow_is_for_granted_switches_alone() {
+    let runtime = Runtime::from_now().unwrap();
+    let app = ECHO.started(&runtime, GRANTS);
+    let mut network = Network::new(&app, 3);
+    let of = Match::new().in_port(PortNo(1)).eth_dst(MacAddr([2; 6])).eth_src(MacAddr([4; 6]));
+    let flow = Message::from(FlowMod::add(of).actions([Action::output(PortNo(3))]));
+    let mut body = vec![];
+    flow.encode(Version::V13, 0, &mut body).unwrap();
+    let answer = |request: u32| {
+        let mut bytes = [ANSWER.to_le_bytes(), [0; 2]].concat();
+        bytes.extend((body.len() as u32).to_le_bytes());
+        bytes.extend(request.to_le_bytes());
+        bytes.extend([0; 12]);
+        bytes.extend(&body);
+        bytes
+    };
+    // The second of them is of the third switch.
+    let commands = (0..4).flat_map(answer).collect::<Vec<u8>>();
+    let other = [2; 60];
+    let answers =
+        network.batch(&[(1, 1, &commands), (2, 1, &other), (1, 1, &other), (0, 1, &other)]);
+    let to: Vec<u64> = answers.sent.iter().map(|(dpid, ..)| *dpid).collect();
+    assert_eq!(to, [2, 2, 1], "{answers:?}");
+    assert_eq!(app.status().refused, 1);
+    assert!(app.status().last_refusal.is_some_and(|why| why.contains("3 is not granted")));
 }
