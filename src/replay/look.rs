@@ -170,7 +170,8 @@ impl RecordingLook {
             return Err(told(
                 file,
                 "no switch connects in it, and what was said before is not known; record before the \
-                 switches connect, or run the controller with --recording-mib 64",
+                 switches connect, or save more of what a controller with --recording-mib 64 keeps \
+                 (--last 24h)",
             ));
         }
         Ok(())

@@ -41,7 +41,7 @@ fn recorded(file: &str, args: &[&str], version: Version, shape: &str, script: &[
         std::thread::sleep(Duration::from_secs(3));
     }
     when(&api, "/api/v1/switches", |switches| switches["total"] == 0);
-    let (code, _, words) = said(&["record", "--http", &url, "--out", file, "--last", "60s"]);
+    let (code, _, words) = said(&["record", "--http", &url, "--out", file, "--last", "24h"]);
     assert_eq!(code, 0, "{words}");
     assert!(words.contains("nothing is missing"), "{words}");
 }
