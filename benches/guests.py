@@ -6,8 +6,11 @@
         or dies costs the default applications, or those, in the second in which it comes and from then on; paused in turn
 
 The controller has core 0, the guest and the load core 1, unless --cores says otherwise. Rounds through the controller and
-directly take turns. With windows of 400 requests the rate is read, and the CPU time of the controller per request; with one request
-at a time the delay is. What counts are the differences and ratios of a round through the controller and the one directly before it.
+directly take turns. With windows of 400 requests the rate is read, and the CPU time of the controller per request. The delay is of
+one request alone, and of one at each switch; meanwhile all have all cores, unless --cores is given: a guest that has the load's
+core wakes no other where it is connected directly, as no switch does. What counts are the differences and ratios of a round through
+the controller and the one directly before it.
+
 Beside a guest, one load goes on throughout, and each turn is compared with the pauses before and behind it: what the machine does
 meanwhile drops out.
 """
@@ -49,13 +52,18 @@ def spent(process):
     return (int(fields[11]) + int(fields[12])) / TICK
 
 
-def bench(args, to, window):
-    load = [args.aldis, "bench", to, "-s", str(args.switches), "-M", "1000", "--outstanding", str(window), "-l", str(args.seconds),
+def bench(args, to, window, switches, core):
+    load = [args.aldis, "bench", to, "-s", str(switches), "-M", "1000", "--outstanding", str(window), "-l", str(args.seconds),
             "-m", "1000", "-w", "1", "--json"]
     if args.openflow:
         load += ["--openflow", args.openflow]
-    said = subprocess.run(["taskset", "-c", args.cores[2], *load], capture_output=True, check=True, timeout=args.seconds * 10 + 60)
+    said = subprocess.run(["taskset", "-c", core, *load], capture_output=True, check=True, timeout=args.seconds * 10 + 60)
     return json.loads(said.stdout)
+
+
+def move(process, cores):
+    """Has all threads of a process run on these cores from now on."""
+    subprocess.run(["taskset", "-apc", cores, str(process.pid)], check=True, stdout=subprocess.DEVNULL)
 
 
 def main():
@@ -64,8 +72,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--seconds", type=int, default=3)
     parser.add_argument("--switches", type=int, default=16)
-    parser.add_argument("--cores", type=lambda cores: cores.split(","), default=["0", "1", "1"],
-                        help="of the controller, the guest and the load; 0,1,1 unless given, 0-1,0-1,0-1 for any")
+    parser.add_argument("--cores", type=lambda cores: cores.split(","), help="of the controller, the guest and the load: 0,1,1")
     parser.add_argument("--openflow", help="1.0 or 1.3: what the switches speak")
     parser.add_argument("--guest", help="another guest: its command, in which LISTEN stands for HOST:PORT")
     parser.add_argument("--beside", nargs="*", choices=KINDS, metavar="KIND",
@@ -74,6 +81,8 @@ def main():
     parser.add_argument("--apps", help="with --beside: the applications, as for aldis run")
     parser.add_argument("--play", nargs=2, metavar=("KIND", "HOST:PORT"), help="be a guest that is deaf, floods or dies")
     args = parser.parse_args()
+    args.delay_cores = args.cores or [f"0-{os.cpu_count() - 1}"] * 3
+    args.cores = args.cores or ["0", "1", "1"]
     if args.play:
         return play(*args.play)
     if args.beside is not None:
@@ -87,7 +96,7 @@ def main():
             listens(address)
         subprocess.run([args.aldis, "guest", "add", "measured", "--connect", at, "--http", http], check=True,
                        stdout=subprocess.DEVNULL)
-        report(args, listen, at, processes[1])
+        report(args, listen, at, *processes)
     finally:
         for process in processes:
             process.kill()
@@ -213,21 +222,27 @@ def one_beside(args, kind, listen, http, controller):
     return [{"first": seen(first), "then": seen(then), "without": without} for (first, then), without in zip(parts, around)]
 
 
-def report(args, listen, at, controller):
-    rates, costs, added = [], [], []
+def report(args, listen, at, guest, controller):
+    rates, costs, added = [], [], {1: [], args.switches: []}
     for _ in range(args.rounds):
-        direct = bench(args, at, 400)
+        direct = bench(args, at, 400, args.switches, args.cores[2])
         before = spent(controller)
-        through = bench(args, listen, 400)
+        through = bench(args, listen, 400, args.switches, args.cores[2])
         costs.append((spent(controller) - before) / through["counts"]["answered"] * 1e9)
         rates.append((through["requests_per_second"]["median"], direct["requests_per_second"]["median"]))
-        added.append((bench(args, listen, 1)["delay_us"]["p50"], bench(args, at, 1)["delay_us"]["p50"]))
+        move(controller, args.delay_cores[0]), move(guest, args.delay_cores[1])
+        for switches, delays in added.items():
+            delays.append([bench(args, to, 1, switches, args.delay_cores[2])["delay_us"]["p50"] for to in (listen, at)])
+        move(controller, args.cores[0]), move(guest, args.cores[1])
     of = statistics.median
     print(f"through {of(r for r, _ in rates):,.0f} a second, directly {of(r for _, r in rates):,.0f}, "
           f"ratio {of(t / d for t, d in rates):.2f} ({min(t / d for t, d in rates):.2f} to {max(t / d for t, d in rates):.2f})")
     print(f"CPU time of the controller {of(costs):.0f} ns a request ({min(costs):.0f} to {max(costs):.0f})")
-    print(f"round trip p50 through {of(t for t, _ in added):.0f} us, directly {of(d for _, d in added):.0f} us, "
-          f"added {of(t - d for t, d in added):.0f} us")
+    for switches, delays in added.items():
+        asks = "of one request alone" if switches == 1 else f"of one at each of {switches} switches"
+        more = [through - direct for through, direct in delays]
+        print(f"round trip {asks}, p50: through {of(t for t, _ in delays):.0f} us, directly {of(d for _, d in delays):.0f} us, "
+              f"added {of(more):.0f} us ({min(more):.0f} to {max(more):.0f})")
 
 
 if __name__ == "__main__":
