@@ -204,20 +204,19 @@ impl Applier {
         out: &mut Output,
     ) -> Result<(), Refusal> {
         let table = self.hosted.tables.forwarding(switch);
-        let (is_v13, granted) = (switch.version == Version::V13, &self.hosted.grants.switches);
         if let Some((of, stencil)) = &self.stencil
-            && is_v13
+            && stencil.version() == switch.version
             && *of == table
-            && granted.has(switch.dpid.0)
-            && let Some(bytes) = stencil.stamp(body, xid)
+            && self.hosted.grants.switches.has(switch.dpid.0)
+            && let Some(stamped) = stencil.stamp(body, xid)
         {
-            out.append(&bytes);
+            out.append(stamped.as_ref());
             return Ok(());
         }
         let (_, message) = self.decode(body, switch)?;
         let sent = out.append_with(|bytes| {
             message.encode(switch.version, xid, bytes)?;
-            let stencil = Stencil::of(&message, body, bytes).filter(|_| is_v13);
+            let stencil = Stencil::of(&message, body, bytes);
             self.stencil = stencil.map(|stencil| (table, stencil)).or(self.stencil.take());
             Ok::<(), EncodeError>(())
         });

@@ -6,6 +6,7 @@
 
 use core::ops::Range;
 
+use aldis_wire::Version;
 use aldis_wire::msg::{Action, Field, FlowMod, Instruction, Message};
 
 /// Length of the message in bytes.
@@ -17,6 +18,18 @@ const XID: Range<usize> = 4..8;
 /// The transaction id, the packet's buffer, the port of entry, the destination, the source and the
 /// output.
 const FREE: [Range<usize>; 6] = [XID, 32..36, 56..60, 64..70, 74..80, 92..96];
+
+/// Length in bytes of the same flow in 1.0 (1.0 §5.3.3).
+const V10_SIZE: usize = 80;
+
+const V10_IN_PORT: Range<usize> = 12..14;
+const V10_SRC: Range<usize> = 14..20;
+const V10_DST: Range<usize> = 20..26;
+const V10_BUFFER: Range<usize> = 64..68;
+const V10_OUTPUT: Range<usize> = 76..78;
+
+/// From here on ports of 1.0 have names, and other numbers in 1.3 (1.0 §5.2.1).
+const V10_PORTS: u16 = 0xff00;
 
 /// A message in words: two are compared in a few steps.
 type Words = [u64; SIZE / 8];
@@ -39,30 +52,86 @@ const FIXED: Words = {
 /// A FLOW_MOD of 1.3 as the application said it, and as it was sent.
 pub(super) struct Stencil {
     said: Words,
-    sent: Words,
+    sent: Sent,
+}
+
+/// What was sent, in the version of the switch.
+enum Sent {
+    V10([u8; V10_SIZE]),
+    V13(Words),
+}
+
+/// A message that was written from another, in the room of the longer version.
+pub(super) struct Stamped {
+    bytes: [u8; SIZE],
+    len: usize,
 }
 
 impl Stencil {
     /// What others of the kind can be written from; none where the message is of another kind.
     pub(super) fn of(message: &Message, said: &[u8], sent: &[u8]) -> Option<Stencil> {
         let Message::FlowMod(flow_mod) = message else { return None };
-        let (said, sent) = (words(said)?, words(sent)?);
+        let said = words(said)?;
+        let sent = match sent.first().and_then(|version| Version::from_wire(*version))? {
+            Version::V10 => Sent::V10(sent.try_into().ok()?),
+            Version::V13 => Sent::V13(words(sent)?),
+        };
         is_learned(flow_mod).then_some(Stencil { said, sent })
     }
 
-    /// What is sent for this message; none where it differs from the last in anything else.
-    #[inline]
-    pub(super) fn stamp(&self, said: &[u8], xid: u32) -> Option<[u8; SIZE]> {
-        let said = words(said)?;
-        let (mut unlike, mut sent) = (0, [0; SIZE]);
-        for (place, bytes) in sent.as_chunks_mut().0.iter_mut().enumerate() {
-            unlike |= (said[place] ^ self.said[place]) & FIXED[place];
-            let word = self.sent[place] & FIXED[place] | said[place] & !FIXED[place];
-            *bytes = word.to_le_bytes();
+    /// The version of the switches that it is for.
+    pub(super) fn version(&self) -> Version {
+        match self.sent {
+            Sent::V10(_) => Version::V10,
+            Sent::V13(_) => Version::V13,
         }
-        sent[XID].copy_from_slice(&xid.to_be_bytes());
-        (unlike == 0).then_some(sent)
     }
+
+    /// What is sent for this message; none where it differs from the last in anything else, or a
+    /// port of it has another number in 1.0.
+    #[inline]
+    pub(super) fn stamp(&self, said: &[u8], xid: u32) -> Option<Stamped> {
+        let words = words(said)?;
+        let pairs = words.iter().zip(&self.said).zip(&FIXED);
+        let unlike = pairs.fold(0, |unlike, ((one, other), fixed)| unlike | (one ^ other) & fixed);
+        let mut stamped = match &self.sent {
+            Sent::V10(sent) => stamp_v10(sent, said)?,
+            Sent::V13(sent) => stamp_v13(sent, &words),
+        };
+        stamped.bytes[XID].copy_from_slice(&xid.to_be_bytes());
+        (unlike == 0).then_some(stamped)
+    }
+}
+
+impl AsRef<[u8]> for Stamped {
+    fn as_ref(&self) -> &[u8] {
+        &self.bytes[..self.len]
+    }
+}
+
+#[inline]
+fn stamp_v13(sent: &Words, said: &Words) -> Stamped {
+    let mut bytes = [0; SIZE];
+    for (place, word) in bytes.as_chunks_mut().0.iter_mut().enumerate() {
+        *word = (sent[place] & FIXED[place] | said[place] & !FIXED[place]).to_le_bytes();
+    }
+    Stamped { bytes, len: SIZE }
+}
+
+#[inline]
+fn stamp_v10(sent: &[u8; V10_SIZE], said: &[u8]) -> Option<Stamped> {
+    let mut bytes = [0; SIZE];
+    bytes[..V10_SIZE].copy_from_slice(sent);
+    let [_, buffer, in_port, dst, src, output] = FREE;
+    for (to, from) in [(in_port, V10_IN_PORT), (output, V10_OUTPUT)] {
+        let port: [u8; 4] = said.get(to)?.try_into().ok()?;
+        let port = u16::try_from(u32::from_be_bytes(port)).ok().filter(|port| *port < V10_PORTS)?;
+        bytes[from].copy_from_slice(&port.to_be_bytes());
+    }
+    for (from, to) in [(buffer, V10_BUFFER), (dst, V10_DST), (src, V10_SRC)] {
+        bytes[to].copy_from_slice(said.get(from)?);
+    }
+    Some(Stamped { bytes, len: V10_SIZE })
 }
 
 #[inline]
@@ -89,17 +158,18 @@ fn is_learned(flow_mod: &FlowMod) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use aldis_wire::MacAddr;
     use aldis_wire::msg::{FlowModCommand, Match, PortNo, TableNo};
-    use aldis_wire::{MacAddr, Version};
     use proptest::prelude::*;
 
     /// As an applier sends them: with a cookie and a table of its own.
-    fn sent(said: &[u8], xid: u32) -> Option<(Message, Vec<u8>)> {
+    fn sent(said: &[u8], xid: u32, version: Version) -> Option<(Message, Vec<u8>)> {
         let message = Message::decode(Version::V13, said).ok()?.1.meaning();
         let Message::FlowMod(flow_mod) = message else { return None };
-        let message = Message::FlowMod(FlowMod { cookie: 7, table_id: TableNo(1), ..flow_mod });
+        let table_id = TableNo(u8::from(version == Version::V13));
+        let message = Message::FlowMod(FlowMod { cookie: 7, table_id, ..flow_mod });
         let mut sent = Vec::new();
-        message.encode(Version::V13, xid, &mut sent).ok()?;
+        message.encode(version, xid, &mut sent).ok()?;
         Some((message, sent))
     }
 
@@ -117,12 +187,18 @@ mod tests {
     fn a_flow_to_another_host_is_written_from_the_last() {
         let first = said(1, [[2; 6], [4; 6]], 3, 10);
         assert_eq!(first.len(), SIZE);
-        let (message, bytes) = sent(&first, 5).unwrap();
-        let stencil = Stencil::of(&message, &first, &bytes).unwrap();
-        let next = said(PortNo::CONTROLLER.0, [[6; 6], [8; 6]], PortNo::FLOOD.0, 10);
-        assert_eq!(stencil.stamp(&next, 9).unwrap()[..], sent(&next, 9).unwrap().1);
-        assert_eq!(stencil.stamp(&said(1, [[2; 6], [4; 6]], 3, 11), 9), None);
-        assert_eq!(stencil.stamp(&next[..SIZE - 1], 9), None);
+        let next = said(7, [[6; 6], [8; 6]], 9, 10);
+        let named = said(PortNo::CONTROLLER.0, [[6; 6], [8; 6]], PortNo::FLOOD.0, 10);
+        for version in Version::ALL {
+            let (message, bytes) = sent(&first, 5, version).unwrap();
+            let stencil = Stencil::of(&message, &first, &bytes).unwrap();
+            assert_eq!(stencil.version(), version);
+            let written = stencil.stamp(&next, 9).unwrap();
+            assert_eq!(written.as_ref(), sent(&next, 9, version).unwrap().1);
+            assert!(stencil.stamp(&said(1, [[2; 6], [4; 6]], 3, 11), 9).is_none());
+            assert!(stencil.stamp(&next[..SIZE - 1], 9).is_none());
+            assert_eq!(stencil.stamp(&named, 9).is_some(), version == Version::V13);
+        }
     }
 
     #[test]
@@ -150,20 +226,34 @@ mod tests {
             command in 0u8..5,
             changes in prop::collection::vec((0..SIZE, any::<u8>()), 0..4),
             free: [u8; SIZE],
+            is_v10: bool,
+            back: bool,
         ) {
+            let version = if is_v10 { Version::V10 } else { Version::V13 };
+            let (in_port, to) = if is_v10 { (in_port % 0xff00, to % 0xff00) } else { (in_port, to) };
             let mut first = said(in_port, addresses, to, 10);
             first[25] = FlowModCommand(command).0;
-            let (message, bytes) = sent(&first, 5).unwrap();
+            let (message, bytes) = sent(&first, 5, version).unwrap();
             let stencil = Stencil::of(&message, &first, &bytes).unwrap();
             let mut next = first.clone();
             for at in FREE.into_iter().flatten() {
                 next[at] = free[at];
             }
+            if is_v10 {
+                // The upper halves of most ports, so that they are ports of 1.0.
+                for at in [56, 57, 92, 93] {
+                    next[at] = 0;
+                }
+            }
+            if back {
+                next.copy_within(56..60, 92);
+            }
             for (at, byte) in changes {
                 next[at] = byte;
             }
             if let Some(stamped) = stencil.stamp(&next, xid) {
-                prop_assert_eq!(&stamped[..], &sent(&next, xid).unwrap().1[..]);
+                let read = sent(&next, xid, version);
+                prop_assert_eq!(Some(stamped.as_ref()), read.as_ref().map(|(_, sent)| &sent[..]));
             }
         }
     }
