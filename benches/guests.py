@@ -164,7 +164,7 @@ def beside(args):
 
 
 def quartiles(values):
-    low, median, high = statistics.quantiles(values, n=4)
+    low, median, high = statistics.quantiles(values, n=4) if len(values) > 1 else values * 3
     return f"{median:.3f} (quartiles {low:.3f} and {high:.3f})"
 
 

@@ -6,6 +6,8 @@
 //!   worker: roused     ◀── queue of a switch ◀── checked, renumbered ◀── socket ◀── guest
 //! ```
 //!
+//! A few requests at a time the worker writes to the socket itself, which spares waking the thread.
+//!
 //! A guest sees a switch where Aldis has one: the same datapath id, the guest's version. What it
 //! may see and change is its grant. Its flows carry its mark in their cookies, so that what others
 //! installed is neither shown to it nor removed by it.
