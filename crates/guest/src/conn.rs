@@ -71,7 +71,7 @@ pub(crate) struct GuestConn {
     carry: Vec<u8>,
     out: Vec<u8>,
     written: usize,
-    /// Until all of it is written workers write nothing.
+    /// What waited at the switch is taken, too: until all is written workers write nothing.
     writes: bool,
     /// Bytes of it that are answers made here.
     answers: usize,

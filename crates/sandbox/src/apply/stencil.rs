@@ -71,6 +71,10 @@ impl Stencil {
     /// What others of the kind can be written from; none where the message is of another kind.
     pub(super) fn of(message: &Message, said: &[u8], sent: &[u8]) -> Option<Stencil> {
         let Message::FlowMod(flow_mod) = message else { return None };
+        // To a switch of 1.0 it may have been said in 1.0, where the fields stand elsewhere.
+        if said.first() != Some(&Version::V13.wire()) {
+            return None;
+        }
         let said = words(said)?;
         let sent = match sent.first().and_then(|version| Version::from_wire(*version))? {
             Version::V10 => Sent::V10(sent.try_into().ok()?),
