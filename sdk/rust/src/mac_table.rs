@@ -19,6 +19,9 @@ const LINES_MAX: usize = 1 << 24;
 /// Lines that an address may lie in, from that of its hash on.
 const PROBES_MAX: usize = 8;
 
+/// Multipliers that are tried before it is said that entries do not fit.
+const MULTIPLIERS: usize = 8;
+
 /// Reserved ports are above this in OpenFlow 1.3.
 const RESERVED: u32 = 0xffff_ff00;
 
@@ -70,8 +73,12 @@ impl Default for MacTable {
 impl MacTable {
     /// Without hosts.
     pub fn new() -> MacTable {
+        MacTable::with_lines(1)
+    }
+
+    fn with_lines(count: usize) -> MacTable {
         let multiplier = RandomState::new().hash_one(0) | 1;
-        MacTable { lines: vec![Line([0; LINE]); 1], len: 0, multiplier, loaded: 0 }
+        MacTable { lines: vec![Line([0; LINE]); count], len: 0, multiplier, loaded: 0 }
     }
 
     /// How many hosts there are.
@@ -138,8 +145,9 @@ impl MacTable {
     #[inline]
     fn line_of(&self, mac: u64) -> usize {
         let bits = self.lines.len().trailing_zeros();
-        // The high bits of the product depend on all of the address.
-        ((mac << 16).wrapping_mul(self.multiplier) >> 33 >> (31 - bits)) as usize
+        // The high bits of the product depend on all of the address: on its last byte, by which
+        // hosts differ mostly, with 24 bits of the multiplier.
+        (mac.wrapping_mul(self.multiplier) >> 33 >> (31 - bits)) as usize
     }
 
     /// Where its line is full: in those that follow it.
@@ -159,6 +167,18 @@ impl MacTable {
 
     #[cold]
     fn put(&mut self, entry: u64) -> bool {
+        let slots = self.lines.len() * LINE;
+        // Where too many lie already, it is mostly because addresses that follow each other are not
+        // scattered by the multiplier: another one is drawn.
+        let is_in = self.place(entry) || self.rebuild(self.len > slots / 2, Some(entry));
+        if self.len > slots - slots / 8 {
+            self.rebuild(true, None);
+        }
+        is_in
+    }
+
+    /// False where each line in which it may lie is full.
+    fn place(&mut self, entry: u64) -> bool {
         let (first, mask) = (self.line_of(entry >> 16), self.lines.len() - 1);
         for probe in 0..PROBES_MAX {
             for kept in &mut self.lines[(first + probe) & mask].0 {
@@ -169,7 +189,6 @@ impl MacTable {
                 if *kept == 0 {
                     *kept = entry;
                     self.len += 1;
-                    self.grow_if_full();
                     return true;
                 }
             }
@@ -177,21 +196,22 @@ impl MacTable {
         false
     }
 
-    fn grow_if_full(&mut self) {
-        let slots = self.lines.len() * LINE;
-        if self.len > slots - slots / 8 && self.lines.len() < LINES_MAX {
-            self.grow();
+    /// Places the entries and one more anew by another multiplier, in as many lines or in twice as
+    /// many. False, and all stays as it is, where they do not fit.
+    fn rebuild(&mut self, double: bool, more: Option<u64>) -> bool {
+        let count = self.lines.len() << u32::from(double);
+        let kept = || self.lines.iter().flat_map(|line| line.0).filter(|&entry| entry != 0);
+        let rebuilt = || {
+            let mut table = MacTable::with_lines(count);
+            kept().chain(more).all(|entry| table.place(entry)).then_some(table)
+        };
+        let tries = if count <= LINES_MAX { MULTIPLIERS } else { 0 };
+        let rebuilt = (0..tries).find_map(|_| rebuilt());
+        let fit = rebuilt.is_some();
+        if let Some(rebuilt) = rebuilt {
+            *self = rebuilt;
         }
-    }
-
-    #[cold]
-    fn grow(&mut self) {
-        let lines = vec![Line([0; LINE]); self.lines.len() * 2];
-        let before = std::mem::replace(&mut self.lines, lines);
-        self.len = 0;
-        for entry in before.iter().flat_map(|line| line.0).filter(|entry| *entry != 0) {
-            self.put(entry);
-        }
+        fit
     }
 }
 
@@ -242,6 +262,21 @@ mod tests {
         assert!(table.is_empty() && table.get(mac(1)).is_none());
     }
 
+    /// One table in sixty met a multiplier that did not scatter them.
+    #[test]
+    fn no_multiplier_loses_hosts_whose_addresses_follow_each_other() {
+        for step in [1, 2, 1 << 8, 1 << 16] {
+            for _ in 0..500 {
+                let mut table = MacTable::new();
+                let mut hosts = (1..=500).map(|host| mac(host * step));
+                assert!(hosts.all(|host| table.insert(host, Port(1))), "steps of {step}");
+                let mut hosts = (1..=500).map(|host| mac(host * step));
+                assert!(hosts.all(|host| table.get(host) == Some(Port(1))), "steps of {step}");
+                assert_eq!(table.len(), 500);
+            }
+        }
+    }
+
     #[test]
     fn ports_come_back_as_they_were_or_are_refused() {
         let mut table = MacTable::new();
@@ -257,10 +292,11 @@ mod tests {
     }
 
     #[test]
-    fn addresses_that_collide_are_refused_and_take_no_memory() {
-        let mut table = MacTable { multiplier: 1 << 32, ..MacTable::new() };
+    fn addresses_that_collide_have_another_multiplier_drawn() {
+        let mut table = MacTable { multiplier: 1 << 48, ..MacTable::new() };
         // With this multiplier only two bytes of an address count.
-        let kept = (1..=10_000).filter(|host| table.insert(mac(*host), Port(1))).count();
-        assert!(kept <= LINE * PROBES_MAX && table.lines.len() <= 32, "{kept}");
+        let kept = (1..=10_000).filter(|host| table.insert(mac(*host << 24), Port(1))).count();
+        assert!(kept == 10_000 && table.lines.len() <= 4096, "{kept}, {}", table.lines.len());
+        assert_ne!(table.multiplier, 1 << 48);
     }
 }
