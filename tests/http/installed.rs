@@ -38,14 +38,14 @@ pub(super) fn built(example: &str, name: &str) -> PathBuf {
 }
 
 /// The same application with another manifest.
-fn repacked(file: &Path, change: impl Fn(&str) -> String) {
+pub(super) fn repacked(file: &Path, change: impl Fn(&str) -> String) {
     let manifest = include_str!("../../sdk/rust/examples/learning-switch/manifest.toml");
     let component = Package::read(&std::fs::read(package()).unwrap(), &Trust::Anyone).unwrap();
     let packed = pack(change(manifest).as_bytes(), component.component(), &[], None).unwrap();
     std::fs::write(file, packed).unwrap();
 }
 
-fn app(apps: &Value, name: &str) -> Value {
+pub(super) fn app(apps: &Value, name: &str) -> Value {
     let mut all = apps["apps"].as_array().unwrap().iter();
     all.find(|app| app["name"] == name).cloned().unwrap_or_default()
 }

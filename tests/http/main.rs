@@ -13,6 +13,7 @@ mod installed;
 mod kept;
 mod lifecycle;
 mod locked;
+mod memory;
 mod paths;
 mod ports;
 mod recording;

@@ -4,6 +4,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use wit_component::StringEncoding;
+
 use crate::suites::{SuiteTally, succeeds};
 
 /// The crate's first file.
@@ -11,6 +13,9 @@ const SOURCE: &str = "sdk/python/native/lib.rs";
 
 /// What is made of it: its name says for which Python, and which machine.
 const MODULE: &str = "sdk/python/aldis/_native.cpython-314-wasm32-wasi.so";
+
+/// What of the contract it imports.
+const WORLD: &str = "python-native";
 
 /// Compiles the module anew.
 pub(crate) fn build(root: &Path) -> bool {
@@ -61,9 +66,41 @@ fn compile(root: &Path) -> Option<PathBuf> {
         "--no-entry",
         "--gc-sections",
     ]);
-    linker.args(["--export=PyInit__native", "--allow-undefined", "--strip-all"]);
+    linker.args(["--export=PyInit__native", "--export=cabi_realloc"]);
+    linker.args(["--allow-undefined", "--strip-all"]);
     linker.arg(&object).arg("-o").arg(&module);
-    (succeeds(&mut rustc) && succeeds(&mut linker)).then_some(module)
+    if !succeeds(&mut rustc) || !succeeds(&mut linker) {
+        return None;
+    }
+    let mut bytes = std::fs::read(&module).ok()?;
+    bytes.extend(component_type(root)?);
+    std::fs::write(&module, bytes).ok()?;
+    Some(module)
+}
+
+/// The section that says which functions of the contract the module imports: [`WORLD`].
+fn component_type(root: &Path) -> Option<Vec<u8>> {
+    let mut resolve = wit_parser::Resolve::default();
+    let (package, _) = resolve.push_dir(root.join("wit")).ok()?;
+    let world = resolve.select_world(&[package], Some(WORLD)).ok()?;
+    let world =
+        wit_component::metadata::encode(&resolve, world, StringEncoding::UTF8, None).ok()?;
+    let name = b"component-type:aldis";
+    let section = [&[u8::try_from(name.len()).ok()?], &name[..], &world].concat();
+    Some([vec![0], leb128(section.len()), section].concat())
+}
+
+/// A number as WebAssembly writes it: seven bits a byte, the least first.
+fn leb128(mut number: usize) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    loop {
+        let seven = (number % 128) as u8;
+        number /= 128;
+        bytes.push(seven | u8::from(number > 0) << 7);
+        if number == 0 {
+            return bytes;
+        }
+    }
 }
 
 /// The linker of the toolchain.

@@ -1,5 +1,6 @@
 //! One running component: its store, its limits, and its calls.
 
+mod answer;
 mod call_time;
 mod http;
 mod imports;
@@ -18,6 +19,7 @@ use crate::lines::{Line, LineBuffer};
 use crate::manifest::AppLimits;
 use crate::network::{GrantedSnapshots, NetworkSnapshots};
 use crate::runtime::{Clock, Ticker};
+use answer::BytesFunc;
 use call_time::CallTime;
 use http::HttpFunc;
 use meter::Meter;
@@ -35,6 +37,8 @@ pub(crate) struct InstanceState {
     snapshots: GrantedSnapshots,
     clock: Clock,
     random: ring::rand::SystemRandom,
+    /// What the call in hand appended to its answer.
+    answer: Vec<u8>,
 }
 
 /// What instances of an application are made with.
@@ -54,8 +58,8 @@ pub(crate) struct Instance {
     store: Store<InstanceState>,
     // Borrowed bytes would put their lifetime into the type of the function; an `Arc` is given back
     // when the call is over.
-    batch: TypedFunc<(Arc<Vec<u8>>,), (Vec<u8>,)>,
-    tick: TypedFunc<(u64,), (Vec<u8>,)>,
+    batch: BytesFunc<(Arc<Vec<u8>>,)>,
+    tick: BytesFunc<(u64,)>,
     stop: TypedFunc<(), ()>,
     http: Option<HttpFunc>,
     batch_ms: u64,
@@ -78,6 +82,7 @@ impl Instance {
             snapshots: *snapshots,
             clock: Clock::clone(clock),
             random: ring::rand::SystemRandom::new(),
+            answer: Vec::new(),
         };
         let mut store = Store::new(pre.engine(), state);
         store.limiter(|state| &mut state.meter);
@@ -111,14 +116,14 @@ impl Instance {
         let shared = Arc::new(std::mem::take(events));
         let answer = self.batch.call(&mut self.store, (Arc::clone(&shared),));
         *events = Arc::try_unwrap(shared).unwrap_or_default();
-        answer.map(|(commands,)| commands).map_err(|error| self.fault(&error))
+        answer.map_err(|error| self.fault(&error))
     }
 
     /// Says what time it is.
     pub(crate) fn tick(&mut self, now: u64) -> Result<Vec<u8>, Fault> {
         allow(&mut self.store, &self.ticker, self.batch_ms);
         let answer = self.tick.call(&mut self.store, (now,));
-        answer.map(|(commands,)| commands).map_err(|error| self.fault(&error))
+        answer.map_err(|error| self.fault(&error))
     }
 
     /// Makes the last call. What it writes to the log is handed to `tell`.
@@ -153,7 +158,9 @@ impl Instance {
 
 /// A call begins that may take so many milliseconds.
 fn allow(store: &mut Store<InstanceState>, ticker: &Ticker, allowed_ms: u64) {
-    let ms = store.data_mut().time.begin(allowed_ms);
+    let state = store.data_mut();
+    state.answer.clear();
+    let ms = state.time.begin(allowed_ms);
     store.set_epoch_deadline(ticker.deadline(ms));
 }
 
@@ -167,8 +174,8 @@ fn start_kind(kind: FaultKind) -> FaultKind {
 
 /// The calls of a started instance, and what it said to its start.
 type Started = (
-    TypedFunc<(Arc<Vec<u8>>,), (Vec<u8>,)>,
-    TypedFunc<(u64,), (Vec<u8>,)>,
+    BytesFunc<(Arc<Vec<u8>>,)>,
+    BytesFunc<(u64,)>,
     TypedFunc<(), ()>,
     Option<HttpFunc>,
     Result<(), String>,
@@ -182,8 +189,8 @@ fn begin(
     let instance = pre.instantiate(&mut *store)?;
     let start =
         instance.get_typed_func::<(String,), (Result<(), String>,)>(&mut *store, "start")?;
-    let batch = instance.get_typed_func(&mut *store, "batch")?;
-    let tick = instance.get_typed_func(&mut *store, "tick")?;
+    let batch = BytesFunc::find(&instance, store, "batch")?;
+    let tick = BytesFunc::find(&instance, store, "tick")?;
     let stop = instance.get_typed_func(&mut *store, "stop")?;
     let http = http::find(&instance, store)?;
     let (refused,) = start.call(&mut *store, (config,))?;

@@ -30,7 +30,7 @@ def build(source, output):
         pathlib.Path(folder, "aldis_entry.py").write_text(ENTRY.format(module=source.stem))
         package = pathlib.Path(__file__).resolve().parent.parent
         paths = [folder, source.parent, package]
-        command = ["componentize-py", "-q", "-d", contract(), "-w", "app", "componentize"]
+        command = ["componentize-py", "-q", "-d", contract(), "-w", "app-appending", "componentize"]
         command += [word for path in paths for word in ("-p", path)]
         command += ["aldis_entry", "-o", pathlib.Path(output).resolve()]
         # The tool of the Python that runs this, where it is in no search path.

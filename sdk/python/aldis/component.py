@@ -7,7 +7,7 @@ from wit_world.imports import host
 from wit_world.imports import kv as host_kv
 from wit_world.imports import network as host_network
 
-from aldis import kv, network
+from aldis import _native, kv, network
 from aldis._batch import Dispatcher
 from aldis._http import answer
 from aldis.base.app_manager import App
@@ -23,8 +23,14 @@ class _Log(logging.Handler):
 
 def bind():
     """Binds what the modules `aldis.kv` and `aldis.network` call to the controller."""
-    kv.bind(host_kv.get, raising(host_kv.set), host_kv.remove)
+    kv.bind(host_kv.get, _store, host_kv.remove)
     network.bind(raising(host_network.snapshot))
+
+
+def _store(key, value):
+    refusal = _native.store(key, value)
+    if refusal is not None:
+        raise OSError(refusal)
 
 
 def raising(call):
@@ -71,13 +77,16 @@ def world(module):
                 raise Err(f"{type(error).__name__}: {error}") from error
 
         def batch(self, events):
-            return WitWorld.dispatcher.batch(events)
+            _native.append(WitWorld.dispatcher.batch(events))
 
         def tick(self, now):
-            return WitWorld.dispatcher.tick(now)
+            _native.append(WitWorld.dispatcher.tick(now))
 
         def http(self, method, path, query, content_type, body):
-            return answer(WitWorld.dispatcher.app, method, path, query, content_type, body)
+            app = WitWorld.dispatcher.app
+            status, content_type, body = answer(app, method, path, query, content_type, body)
+            _native.append(body)
+            return status, content_type
 
         def stop(self):
             WitWorld.dispatcher.app.stop()

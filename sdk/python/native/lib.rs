@@ -8,7 +8,8 @@
 //! - [`batch`] hands the events of a batch to the handlers;
 //! - [`ethernet`] reads headers, and keeps the texts of addresses;
 //! - [`methods`] are those of the SDK's classes that are called for every request;
-//! - [`answer`] and [`commands`] write what the application answers.
+//! - [`answer`] and [`commands`] write what the application answers;
+//! - [`contract`] hands bytes over to the controller.
 //!
 //! `cargo xtask native` compiles it to the file beside the modules of Python, which is committed:
 //! users of the SDK have no compiler for it.
@@ -27,6 +28,7 @@
 mod answer;
 mod batch;
 mod commands;
+mod contract;
 mod ethernet;
 mod mapping;
 mod methods;
@@ -36,7 +38,7 @@ mod setup;
 
 use python::*;
 
-static mut METHODS: [MethodDef; 9] = [
+static mut METHODS: [MethodDef; 11] = [
     MethodDef::new(c"record_type", record::record_type, METH_VARARGS),
     MethodDef::new(c"dict_type", mapping::dict_type, METH_O),
     MethodDef::new(c"bind", setup::bind, METH_VARARGS),
@@ -45,6 +47,8 @@ static mut METHODS: [MethodDef; 9] = [
     MethodDef::new(c"emit", commands::emit, METH_O),
     MethodDef::new(c"taken", commands::taken, METH_NOARGS),
     MethodDef::new(c"clear", commands::clear, METH_NOARGS),
+    MethodDef::new(c"append", contract::append, METH_O),
+    MethodDef::new(c"store", contract::store, METH_VARARGS),
     MethodDef::END,
 ];
 

@@ -3,6 +3,7 @@
 use wasmtime::component::{Instance as Linked, TypedFunc};
 use wasmtime::{Error, Store};
 
+use super::answer::appended;
 use super::{Instance, InstanceState, allow};
 use crate::fault::Fault;
 use crate::http::{HttpRequest, RawAnswer};
@@ -13,8 +14,11 @@ pub(crate) const HTTP: &str = "http";
 /// Method, path, query, type of the body, and body.
 type Params = (String, String, String, String, Vec<u8>);
 
-/// The call.
-pub(super) type HttpFunc = TypedFunc<Params, (RawAnswer,)>;
+/// The call: it returns the body of its answer, or appends it.
+pub(super) enum HttpFunc {
+    Returns(TypedFunc<Params, (RawAnswer,)>),
+    Appends(TypedFunc<Params, ((u16, String),)>),
+}
 
 /// The call of a component, where it exports it.
 ///
@@ -24,9 +28,10 @@ pub(super) fn find(
     linked: &Linked,
     store: &mut Store<InstanceState>,
 ) -> Result<Option<HttpFunc>, Error> {
-    match linked.get_func(&mut *store, HTTP) {
-        None => Ok(None),
-        Some(func) => func.typed(&*store).map(Some),
+    let Some(func) = linked.get_func(&mut *store, HTTP) else { return Ok(None) };
+    match func.typed(&*store) {
+        Ok(appends) => Ok(Some(HttpFunc::Appends(appends))),
+        Err(_) => func.typed(&*store).map(|returns| Some(HttpFunc::Returns(returns))),
     }
 }
 
@@ -42,7 +47,13 @@ impl Instance {
         };
         let HttpRequest { method, path, query, content_type, body } = request;
         allow(&mut self.store, &self.ticker, self.batch_ms);
-        let answer = http.call(&mut self.store, (method, path, query, content_type, body));
-        answer.map(|(answer,)| answer).map_err(|error| self.fault(&error))
+        let (store, params) = (&mut self.store, (method, path, query, content_type, body));
+        let answered = match http {
+            HttpFunc::Returns(func) => func.call(&mut *store, params).map(|(answer,)| answer),
+            HttpFunc::Appends(func) => func
+                .call(&mut *store, params)
+                .map(|((status, kind),)| (status, kind, appended(store))),
+        };
+        answered.map_err(|error| self.fault(&error))
     }
 }

@@ -6,6 +6,7 @@ use wasmtime::component::{Component, ComponentType, Lift, Linker, Lower};
 use wasmtime::{Engine, Result, StoreContextMut};
 
 use super::InstanceState;
+use super::answer::append;
 use super::inert;
 use crate::limits::{LINE_LEN_MAX, SNAPSHOT_BYTES_MAX};
 use crate::lines::Level;
@@ -14,6 +15,7 @@ use crate::package::PackageError;
 const HOST: &str = "aldis:app/host@0.1.0";
 const KV: &str = "aldis:app/kv@0.1.0";
 const NETWORK: &str = "aldis:app/network@0.1.0";
+const ANSWER: &str = "aldis:app/answer@0.1.0";
 
 /// The functions that a component has to export.
 const EXPORTS: [&str; 4] = ["start", "batch", "tick", "stop"];
@@ -47,6 +49,7 @@ pub(crate) fn link(
             HOST => host(&mut linker),
             KV => kv(&mut linker),
             NETWORK => network(&mut linker),
+            ANSWER => linker.instance(ANSWER).and_then(|mut it| it.func_wrap("append", append)),
             _ if inert::offers(name) => inert::link(engine, &mut linker, name, &instance),
             _ => return Err(not_offered()),
         };

@@ -1,6 +1,7 @@
 //! Sandboxed applications, run by a pipeline as a worker does: what they answer, and that one that
 //! fails harms nothing else.
 
+mod appending;
 mod capabilities;
 mod failures;
 mod guests;
