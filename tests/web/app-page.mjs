@@ -46,7 +46,9 @@ export async function appPage() {
   const { frame, inside } = await opened(seen);
   await frame.getByText(HOSTILE).waitFor();
   await frame.getByRole('button', { name: 'Forget them' }).click();
-  await frame.getByText('forgotten').waitFor();
+  const said = frame.getByRole('status');
+  await until(async () => (await said.textContent()) !== '', 'the page says what came of it');
+  assert.equal(await said.textContent(), 'forgotten');
   await until(async () => (await frame.locator('#packets').textContent()) === '0', 'nothing is counted any more');
   await accessible(seen);
   await accessible(inside);
