@@ -45,10 +45,13 @@ export async function appPage() {
   await seen.goto(`${url}#/apps`);
   const { frame, inside } = await opened(seen);
   await frame.getByText(HOSTILE).waitFor();
-  await frame.getByRole('button', { name: 'Forget them' }).click();
-  const said = frame.getByRole('status');
-  await until(async () => (await said.textContent()) !== '', 'the page says what came of it');
-  assert.equal(await said.textContent(), 'forgotten');
+  const said = frame.locator('#said');
+  // A busy browser hands a click to where a new frame was before: nothing is asked, and once more.
+  await until(async () => {
+    await frame.getByRole('button', { name: 'Forget them' }).click();
+    return (await said.textContent()) !== '';
+  }, 'the page says what came of it');
+  assert.equal((await said.textContent()).trim(), 'forgotten');
   await until(async () => (await frame.locator('#packets').textContent()) === '0', 'nothing is counted any more');
   await accessible(seen);
   await accessible(inside);
