@@ -81,12 +81,13 @@ fn compile(root: &Path) -> Option<PathBuf> {
 /// The section that says which functions of the contract the module imports: [`WORLD`].
 fn component_type(root: &Path) -> Option<Vec<u8>> {
     let mut resolve = wit_parser::Resolve::default();
-    let (package, _) = resolve.push_dir(root.join("wit")).ok()?;
-    let world = resolve.select_world(&[package], Some(WORLD)).ok()?;
-    let world =
-        wit_component::metadata::encode(&resolve, world, StringEncoding::UTF8, None).ok()?;
+    let world = resolve.push_dir(root.join("wit")).and_then(|(package, _)| {
+        let world = resolve.select_world(&[package], Some(WORLD))?;
+        wit_component::metadata::encode(&resolve, world, StringEncoding::UTF8, None)
+    });
+    let world = world.inspect_err(|error| eprintln!("wit: {error:#}")).ok()?;
     let name = b"component-type:aldis";
-    let section = [&[u8::try_from(name.len()).ok()?], &name[..], &world].concat();
+    let section = [&[name.len() as u8], &name[..], &world].concat();
     Some([vec![0], leb128(section.len()), section].concat())
 }
 

@@ -167,14 +167,17 @@ impl MacTable {
 
     #[cold]
     fn put(&mut self, entry: u64) -> bool {
-        let slots = self.lines.len() * LINE;
         // Where too many lie already, it is mostly because addresses that follow each other are not
         // scattered by the multiplier: another one is drawn.
-        let is_in = self.place(entry) || self.rebuild(self.len > slots / 2, Some(entry));
-        if self.len > slots - slots / 8 {
+        let is_in = self.place(entry) || self.rebuild(self.len > self.slots() / 2, Some(entry));
+        if self.len > self.slots() - self.slots() / 8 {
             self.rebuild(true, None);
         }
         is_in
+    }
+
+    fn slots(&self) -> usize {
+        self.lines.len() * LINE
     }
 
     /// False where each line in which it may lie is full.
