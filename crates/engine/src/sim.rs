@@ -35,7 +35,6 @@ use crate::read::Read;
 use crate::shared::Shared;
 use crate::shared::inbox::Inbox;
 use crate::worker::{Next, Worker};
-use crate::write::Write;
 use costs::Ps;
 use world::{Bells, SimWorld, StepWork};
 
@@ -176,7 +175,7 @@ trait StepWorker {
     fn gathered(&self) -> usize;
 }
 
-impl<R: Read<Socket>, W: Write> StepWorker for Worker<Sim, R, W> {
+impl<R: Read<Socket>> StepWorker for Worker<Sim, R> {
     fn step(&mut self) -> Next {
         Worker::step(self)
     }
@@ -195,10 +194,7 @@ struct Boxed;
 impl Spawn<Sim> for Boxed {
     type Outcome = Box<dyn StepWorker>;
 
-    fn spawn<R: Read<Socket> + 'static, W: Write>(
-        self,
-        worker: Worker<Sim, R, W>,
-    ) -> Box<dyn StepWorker> {
+    fn spawn<R: Read<Socket> + 'static>(self, worker: Worker<Sim, R>) -> Box<dyn StepWorker> {
         Box::new(worker)
     }
 }

@@ -22,7 +22,6 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-use std::marker::PhantomData;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, MutexGuard};
 
@@ -93,13 +92,11 @@ pub(crate) struct WorkerParts<N: Net> {
 }
 
 /// One worker.
-pub(crate) struct Worker<N: Net, R, W: Write> {
+pub(crate) struct Worker<N: Net, R> {
     index: usize,
     net: N,
     read: R,
-    write: PhantomData<W>,
-    /// What it keeps for its write design.
-    kept: W::Kept<N::Socket>,
+    write: Write<N::Socket>,
     shared: Arc<Shared<N>>,
     registry: Arc<Registry>,
     event_sink: Arc<dyn EventSink>,
@@ -218,7 +215,7 @@ struct Forward<S> {
     event: Event,
 }
 
-impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
     pub(crate) fn new(parts: WorkerParts<N>, read: R) -> Self {
         let design = parts.design;
         let per_read = design.batching == design::Batching::PerRead;
@@ -229,8 +226,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             tap: TapWriter::new(Arc::clone(&parts.shared.tap), parts.index),
             net: parts.net,
             read,
-            write: PhantomData,
-            kept: W::Kept::default(),
+            write: Write::new(design.write),
             shared: parts.shared,
             registry: parts.registry,
             event_sink: parts.event_sink,
@@ -399,7 +395,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             self.release(conn, state, 1);
             return;
         }
-        if !W::finish(&mut self.net, conn, self.now) {
+        if !self.write.finish(&mut self.net, conn, self.now) {
             // It is visited again for this signal.
             if conn.signal(Signal::Close(why)) {
                 self.queue(Arc::clone(conn));
@@ -427,7 +423,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
         let conns: Vec<_> = self.conns.iter().map(Arc::clone).collect();
         for conn in conns.iter().filter(|conn| !conn.is_gone()) {
             // Nothing more can be done for one that fails now.
-            W::finish(&mut self.net, conn, self.now);
+            self.write.finish(&mut self.net, conn, self.now);
             let _ = drain(&mut self.net, conn, self.now);
             self.close(conn, Close::Stopping);
         }

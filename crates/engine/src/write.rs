@@ -13,17 +13,33 @@ use aldis_control::session::Close;
 use aldis_control::stats::SwitchHistograms;
 
 use crate::conn::Conn;
+use crate::design;
 use crate::net::{Net, lost};
-use per_loop::put_off_or_write;
+use per_loop::{Listed, put_off_or_write};
 
 pub(crate) mod batched;
 pub(crate) mod immediate;
 pub(crate) mod per_loop;
 
-/// A write design: the only code that writes to sockets.
-pub(crate) trait Write: 'static {
-    /// What one worker keeps for it.
-    type Kept<S>: Default;
+/// The write design of a worker, and what it keeps for it: the only code that writes to sockets.
+///
+/// It is asked once a visit, so that it is a value; what is asked for each message is a type, as
+/// the read designs are.
+#[derive(Debug)]
+pub(crate) enum Write<S> {
+    Batched,
+    Immediate,
+    PerLoop(Listed<S>),
+}
+
+impl<S> Write<S> {
+    pub(crate) fn new(design: design::Write) -> Self {
+        match design {
+            design::Write::Batched => Write::Batched,
+            design::Write::Immediate => Write::Immediate,
+            design::Write::PerLoop => Write::PerLoop(Listed::default()),
+        }
+    }
 
     /// These are replies for the switch: they are written, or wait behind what waits already. They
     /// are those of the batch that `ran`, where that is given: what it took is counted for the
@@ -31,40 +47,50 @@ pub(crate) trait Write: 'static {
     ///
     /// # Errors
     /// The connection is lost, or more waits than may.
-    fn flush<N: Net>(
-        sender: Sender<'_, N, Self::Kept<N::Socket>>,
-        conn: &Arc<Conn<N::Socket>>,
+    #[inline]
+    pub(crate) fn flush<N: Net<Socket = S>>(
+        &mut self,
+        net: &mut N,
+        conn: &Arc<Conn<S>>,
         now: Time,
         fresh: &[u8],
         ran: Option<&mut BatchTimes>,
-    ) -> Result<(), Close>;
+    ) -> Result<(), Close> {
+        match self {
+            Write::Batched => batched::flush(net, conn, now, fresh, ran),
+            Write::Immediate => immediate::flush(net, conn, now, fresh, ran),
+            Write::PerLoop(listed) => listed.flush(net, conn, now, fresh, ran),
+        }
+    }
 
     /// An I/O loop of the worker begins: before it polls. Connections that are lost are added to
     /// `lost`. Returns whether it may wait in its poll.
     #[inline]
-    fn begin_loop<N: Net>(
-        sender: Sender<'_, N, Self::Kept<N::Socket>>,
+    pub(crate) fn begin_loop<N: Net<Socket = S>>(
+        &mut self,
+        net: &mut N,
         now: Time,
-        lost: &mut Vec<(Arc<Conn<N::Socket>>, Close)>,
+        lost: &mut Vec<(Arc<Conn<S>>, Close)>,
     ) -> bool {
-        let _ = (sender, now, lost);
-        true
+        match self {
+            Write::Batched | Write::Immediate => true,
+            Write::PerLoop(listed) => listed.begin_loop(net, now, lost),
+        }
     }
 
     /// A connection ends: what was put off is written, if it can be. Returns false where another
     /// worker is writing to it, so that this is to be tried again.
-    #[inline]
-    fn finish<N: Net>(net: &mut N, conn: &Conn<N::Socket>, now: Time) -> bool {
-        let _ = (net, conn, now);
-        true
+    pub(crate) fn finish<N: Net<Socket = S>>(
+        &self,
+        net: &mut N,
+        conn: &Conn<S>,
+        now: Time,
+    ) -> bool {
+        match self {
+            Write::Batched | Write::Immediate => true,
+            Write::PerLoop(_) => per_loop::finish(net, conn, now),
+        }
     }
-}
-
-/// What a worker sends by: its sockets, and what it keeps for the write design.
-#[derive(Debug)]
-pub(crate) struct Sender<'w, N, K> {
-    pub(crate) net: &'w mut N,
-    pub(crate) kept: &'w mut K,
 }
 
 /// What is known of a batch when its answers are written.
@@ -227,8 +253,7 @@ mod tests {
         let mut net = Narrow { takes: 100, taken: vec![], writes: 0 };
         let long = vec![1; 100 + 1000 + crate::limits::FAR_MAX + 1];
         let mut flush = |bytes: &[u8]| {
-            let sender = Sender { net: &mut net, kept: &mut () };
-            let flushed = batched::Batched::flush(sender, &conn, Time::START, bytes, None);
+            let flushed = batched::flush(&mut net, &conn, Time::START, bytes, None);
             let drained = drain(&mut net, &conn, Time::START);
             assert!(flushed.is_err() || drained.is_ok());
             flushed
@@ -256,8 +281,7 @@ mod tests {
             for messages in flushes {
                 let bytes: Vec<u8> =
                     messages.iter().flat_map(|(kind, xid)| message(*kind, *xid)).collect();
-                let sender = Sender { net: &mut net, kept: &mut () };
-                batched::Batched::flush(sender, &conn, Time::START, &bytes, None).unwrap();
+                batched::flush(&mut net, &conn, Time::START, &bytes, None).unwrap();
             }
             while conn.outgoing.is_stuck() {
                 net.takes = 5;
@@ -276,27 +300,25 @@ mod tests {
     /// A worker that writes once per loop.
     struct Loops {
         net: Narrow,
-        kept: per_loop::Listed<()>,
+        write: Write<()>,
         conn: Arc<Conn<()>>,
     }
 
     impl Loops {
         fn new(takes: usize) -> Loops {
             let net = Narrow { takes, taken: vec![], writes: 0 };
-            Loops { net, kept: Default::default(), conn: conn() }
+            Loops { net, write: Write::new(design::Write::PerLoop), conn: conn() }
         }
 
         fn say(&mut self, ends: &[u8]) -> Result<(), Close> {
-            let Loops { net, kept, conn } = self;
-            let bytes = messages(ends);
-            per_loop::PerLoop::flush(Sender { net, kept }, conn, Time::START, &bytes, None)
+            let Loops { net, write, conn } = self;
+            write.flush(net, conn, Time::START, &messages(ends), None)
         }
 
         /// Whether the worker may wait.
         fn begins(&mut self) -> bool {
-            let (mut lost, Loops { net, kept, .. }) = (vec![], self);
-            let may_wait =
-                per_loop::PerLoop::begin_loop(Sender { net, kept }, Time::START, &mut lost);
+            let mut lost = vec![];
+            let may_wait = self.write.begin_loop(&mut self.net, Time::START, &mut lost);
             assert!(lost.is_empty());
             may_wait
         }
@@ -345,7 +367,7 @@ mod tests {
     fn a_connection_that_ends_is_sent_what_was_put_off() {
         let mut loops = Loops::new(1000);
         assert_eq!(loops.say(&[1, 2]), Ok(()));
-        assert!(per_loop::PerLoop::finish(&mut loops.net, &loops.conn, Time::START));
+        assert!(loops.write.finish(&mut loops.net, &loops.conn, Time::START));
         loops.has_sent(&[1, 2], 2);
         assert!(loops.begins());
     }

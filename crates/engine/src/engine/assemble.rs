@@ -26,10 +26,6 @@ use crate::shared::Shared;
 use crate::shared::inbox::Inbox;
 use crate::shared::registry::Registry;
 use crate::worker::{Worker, WorkerParts};
-use crate::write::Write;
-use crate::write::batched::Batched;
-use crate::write::immediate::Immediate;
-use crate::write::per_loop::PerLoop;
 
 /// How many workers there are, and what each does.
 #[derive(Clone, Copy, Debug)]
@@ -167,10 +163,7 @@ pub(crate) trait Spawn<N: Net> {
     type Outcome;
 
     /// Runs the worker, or keeps it to be run.
-    fn spawn<R: Read<N::Socket> + 'static, W: Write>(
-        self,
-        worker: Worker<N, R, W>,
-    ) -> Self::Outcome;
+    fn spawn<R: Read<N::Socket> + 'static>(self, worker: Worker<N, R>) -> Self::Outcome;
 }
 
 /// Makes one worker, on the thread where it will run.
@@ -197,33 +190,24 @@ impl<N: Net> WorkerBuilder<N> {
         let stats = Arc::clone(&parts.stats);
         match &*state {
             DesignState::FairRounds(shared) => {
-                write(parts, FairRounds::new(index, Arc::clone(shared), stats), spawn)
+                let read = FairRounds::new(index, Arc::clone(shared), stats);
+                spawn.spawn(Worker::new(parts, read))
             }
-            DesignState::StaticPartition => write(parts, StaticPartition::new(index), spawn),
+            DesignState::StaticPartition => {
+                spawn.spawn(Worker::new(parts, StaticPartition::new(index)))
+            }
             DesignState::DynamicPartition(shared) => {
-                write(parts, DynamicPartition::new(index, Arc::clone(shared)), spawn)
+                let read = DynamicPartition::new(index, Arc::clone(shared));
+                spawn.spawn(Worker::new(parts, read))
             }
             DesignState::RoundRobin(shared) => {
-                let read_max = parts.design.read_max;
-                write(parts, RoundRobin::new(Arc::clone(shared), read_max, stats), spawn)
+                let read = RoundRobin::new(Arc::clone(shared), parts.design.read_max, stats);
+                spawn.spawn(Worker::new(parts, read))
             }
             DesignState::SharedQueue => {
                 let read = SharedQueue::new(index, &parts.design);
-                write(parts, read, spawn)
+                spawn.spawn(Worker::new(parts, read))
             }
         }
-    }
-}
-
-/// Chooses the write design.
-fn write<N: Net, R: Read<N::Socket> + 'static, O: Spawn<N>>(
-    parts: WorkerParts<N>,
-    read: R,
-    spawn: O,
-) -> O::Outcome {
-    match parts.design.write {
-        design::Write::Batched => spawn.spawn(Worker::<N, R, Batched>::new(parts, read)),
-        design::Write::Immediate => spawn.spawn(Worker::<N, R, Immediate>::new(parts, read)),
-        design::Write::PerLoop => spawn.spawn(Worker::<N, R, PerLoop>::new(parts, read)),
     }
 }

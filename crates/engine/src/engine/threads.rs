@@ -18,7 +18,6 @@ use crate::read::Read;
 use crate::shared::Shared;
 use crate::shared::inbox::Inbox;
 use crate::worker::Worker;
-use crate::write::Write;
 
 /// Threads that run until they are stopped.
 #[derive(Debug, Default)]
@@ -122,7 +121,7 @@ impl Exit {
 impl<N: Net> Spawn<N> for Exit {
     type Outcome = ();
 
-    fn spawn<R: Read<N::Socket> + 'static, W: Write>(self, mut worker: Worker<N, R, W>) {
+    fn spawn<R: Read<N::Socket> + 'static>(self, mut worker: Worker<N, R>) {
         while !self.stop.load(Ordering::Relaxed) {
             // Where it has to wait, its next step does.
             let _ = worker.step();

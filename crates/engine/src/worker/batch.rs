@@ -8,9 +8,9 @@ use crate::conn::claim::Events;
 use crate::net::Net;
 use crate::read::Read;
 use crate::read::shared_queue::queue::Pulled;
-use crate::write::{BatchTimes, Write};
+use crate::write::BatchTimes;
 
-impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
     /// Whether the batch is large enough, after a visit that took `used` messages.
     #[inline]
     pub(super) fn is_batch_closed(&self, used: usize, queued: bool) -> bool {

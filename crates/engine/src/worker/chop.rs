@@ -16,9 +16,8 @@ use crate::conn::{Conn, State};
 use crate::limits::SHED_PER_REQUEST;
 use crate::net::Net;
 use crate::read::Read;
-use crate::write::Write;
 
-impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
     /// Visits one connection: the second half.
     #[inline]
     pub(super) fn chop(&mut self, conn: &Arc<Conn<N::Socket>>, len: usize, share: Option<u32>) {

@@ -17,13 +17,12 @@ use crate::limits::{NOTES_PER_ROUND, POLL_EVERY};
 use crate::messages::QueuedCommand;
 use crate::net::Net;
 use crate::read::Read;
-use crate::write::{Sender, Write};
 
 /// What a switch sends unasked, whatever its transaction id.
 const UNASKED: [u8; 5] =
     [kind::HELLO, kind::ECHO_REQUEST, kind::PACKET_IN, kind::FLOW_REMOVED, kind::PORT_STATUS];
 
-impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
     /// Sends commands as long as its allowance lasts. An idle worker has time until its next poll,
     /// which may bring something else to do.
     pub(super) fn send_commands(&mut self) {
@@ -75,8 +74,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             if self.tap.is_on() {
                 self.tap.commanded(self.now, conn.id, &bytes);
             }
-            let Worker { net, kept, now, .. } = self;
-            W::flush(Sender { net, kept }, &conn, *now, &bytes, None)
+            self.write.flush(&mut self.net, &conn, self.now, &bytes, None)
         });
         conn.outgoing.redeem(bytes.len());
         let must_queue = flushed.is_ok_and(|flushed| must_queue(&conn, flushed));

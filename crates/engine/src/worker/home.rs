@@ -19,9 +19,8 @@ use crate::limits::{
 use crate::messages::{Signal, WorkerMessage};
 use crate::net::Net;
 use crate::read::Read;
-use crate::write::{Sender, Write};
 
-impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
     /// Polls its sockets, waiting until `until`, and takes everything else that may have come
     /// meanwhile.
     pub(super) fn poll(&mut self, until: Time) {
@@ -228,16 +227,15 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     /// Sends the HELLO of a new connection.
     fn greet(&mut self, conn: &Arc<Conn<N::Socket>>, hello: &[u8]) -> Result<(), Close> {
         self.tap.wrote(self.now, conn.id, hello);
-        let Worker { net, kept, now, .. } = self;
-        W::flush(Sender { net, kept }, conn, *now, hello, None)
+        self.write.flush(&mut self.net, conn, self.now, hello, None)
     }
 
     /// An I/O loop begins: the write design writes what it put off. Returns until when the worker
     /// may wait in its poll.
     #[inline]
     fn begin_loop(&mut self, until: Time) -> Time {
-        let (mut lost, Worker { net, kept, now, .. }) = (Vec::new(), &mut *self);
-        let may_wait = W::begin_loop(Sender { net, kept }, *now, &mut lost);
+        let mut lost = Vec::new();
+        let may_wait = self.write.begin_loop(&mut self.net, self.now, &mut lost);
         for (conn, why) in lost {
             if conn.signal(Signal::Close(why)) {
                 self.queue(conn);

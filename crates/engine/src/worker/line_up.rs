@@ -10,7 +10,6 @@ use crate::conn::Conn;
 use crate::limits::TOLD_PER_POLL;
 use crate::net::Net;
 use crate::read::Read;
-use crate::write::Write;
 
 /// Applications are told of the switches of a worker that joined before they were started: of a few
 /// at each poll, so that no request waits for all of them.
@@ -24,7 +23,7 @@ pub(super) struct Greeting {
     from: usize,
 }
 
-impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
     /// Takes the newest line-up, where there is another than before. Between two batches.
     #[inline]
     pub(super) fn follow_line_up(&mut self) {

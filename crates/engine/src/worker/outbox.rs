@@ -6,7 +6,6 @@
 use super::Worker;
 use crate::net::Net;
 use crate::read::Read;
-use crate::write::Write;
 
 /// Output for the connection of one visit.
 #[derive(Clone, Copy, Debug)]
@@ -17,7 +16,7 @@ pub(super) struct Span {
     pub(super) end: usize,
 }
 
-impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
     /// The output of the applications goes to the connections of the batch's runs.
     #[inline]
     pub(super) fn add_spans(&mut self) {

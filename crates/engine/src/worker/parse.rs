@@ -12,9 +12,8 @@ use crate::conn::{Conn, State};
 use crate::limits::EARLY_MAX;
 use crate::net::Net;
 use crate::read::Read;
-use crate::write::Write;
 
-impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
     /// Parses the flow requests from `at` up to the next fence into the batch. Returns where they
     /// end, and how many of them were kept.
     #[inline]

@@ -16,9 +16,8 @@ use crate::messages::Signal;
 use crate::net::Net;
 use crate::read::Read;
 use crate::read::batch_buf::BatchBuf;
-use crate::write::Write;
 
-impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
     /// Runs the applications over the batch.
     #[inline]
     pub(super) fn run_batch(&mut self) {

@@ -11,9 +11,9 @@ use crate::conn::{Conn, State};
 use crate::limits::{READ_MORE, SHED_AFTER};
 use crate::net::{Net, lost};
 use crate::read::{Read, Visit};
-use crate::write::{Write, drain};
+use crate::write::drain;
 
-impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
     /// The next connection to visit, claimed.
     #[inline]
     pub(super) fn next_visit(&mut self) -> Option<Visit<N::Socket>> {

@@ -17,7 +17,6 @@ use super::{Worker, queue};
 use crate::conn::Conn;
 use crate::net::Net;
 use crate::read::Read;
-use crate::write::{Sender, Write};
 
 /// One write for each switch that a batch has something to send to.
 #[derive(Debug)]
@@ -82,12 +81,12 @@ impl<S> RemoteWrites<S> {
     }
 }
 
-impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
     /// Sends what was written to other switches. A connection that cannot take it is signalled to
     /// end.
     #[cold]
     pub(super) fn write_remote(&mut self) {
-        let Worker { output, remote, shared, stats, net, kept, read, undelivered, tap, .. } = self;
+        let Worker { output, remote, shared, stats, net, write, read, undelivered, tap, .. } = self;
         let now = self.now;
         let (bytes, pieces) = output.commands().pieces();
         let find = |switch| shared.switches.find(switch);
@@ -105,8 +104,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
                 stats.writes.add(1);
                 stats.bytes_out.add(bytes.len() as u64);
                 tap.wrote(now, conn.id, &bytes);
-                let sender = Sender { net: &mut *net, kept: &mut *kept };
-                let flushed = W::flush(sender, &conn, now, &bytes, None);
+                let flushed = write.flush(net, &conn, now, &bytes, None);
                 conn.outgoing.redeem(bytes.len());
                 if must_queue(&conn, flushed) {
                     queue(read, shared, undelivered, now, conn);

@@ -17,10 +17,9 @@ use crate::messages::{QueuedCommand, WorkerMessage};
 use crate::net::Net;
 use crate::read::Visit;
 use crate::read::as_recorded::AsRecorded;
-use crate::write::batched::Batched;
 
 /// A worker that a recording drives.
-pub(crate) type ReplayWorker<N> = Worker<N, AsRecorded<<N as Net>::Socket>, Batched>;
+pub(crate) type ReplayWorker<N> = Worker<N, AsRecorded<<N as Net>::Socket>>;
 
 impl<N: Net> ReplayWorker<N> {
     /// With the World as it begins.

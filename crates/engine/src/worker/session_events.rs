@@ -14,9 +14,8 @@ use crate::conn::{Conn, State};
 use crate::messages::Signal;
 use crate::net::Net;
 use crate::read::Read;
-use crate::write::{Sender, Write};
 
-impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
     /// Runs the applications over an event of a switch, and writes what they send to it. What they
     /// send to others is written with the next batch. Between two batches. Returns whether the
     /// connection has to be queued; nothing where another worker holds the switch lock, and the
@@ -49,8 +48,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             [] => None,
             bytes => {
                 self.tap.wrote(self.now, conn.id, bytes);
-                let sender = Sender { net: &mut self.net, kept: &mut self.kept };
-                Some(W::flush(sender, conn, self.now, bytes, None))
+                Some(self.write.flush(&mut self.net, conn, self.now, bytes, None))
             }
         };
         self.output.clear();

@@ -27,7 +27,6 @@ use crate::conn::{Conn, State};
 use crate::limits::{REQUEST_BYTES, SHED_SAMPLE};
 use crate::net::Net;
 use crate::read::Read;
-use crate::write::Write;
 
 /// What a worker sheds with.
 #[derive(Debug)]
@@ -153,7 +152,7 @@ impl Sample {
     }
 }
 
-impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
     /// The visit's read was full, or not. Where a port floods it reads on, as long as there is
     /// something, and in reads as large as that one. Returns how many bytes there are now.
     #[inline]

@@ -12,9 +12,8 @@ use crate::conn::claim::Events;
 use crate::messages::Signal;
 use crate::net::Net;
 use crate::read::Read;
-use crate::write::{Sender, Write};
 
-impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
+impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
     /// Writes the output. A connection that cannot take it is signalled to end.
     #[inline]
     pub(super) fn send(&mut self) {
@@ -29,7 +28,8 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
     #[inline]
     fn write_spans(&mut self) {
         let mut times = self.times.take();
-        let Worker { batch, spans, output, joined, stats, net, kept, read, shared, tap, .. } = self;
+        let Worker { batch, spans, output, joined, stats, net, write, read, shared, tap, .. } =
+            self;
         let (visits, together, now) = (&batch.visits, self.together, self.now);
         let conn_of = |span: &Span| visits[span.visit].id;
         if together && !spans.is_sorted_by_key(conn_of) {
@@ -44,8 +44,7 @@ impl<N: Net, R: Read<N::Socket>, W: Write> Worker<N, R, W> {
             stats.writes.add(1);
             stats.bytes_out.add(bytes.len() as u64);
             tap.wrote(now, conn.id, bytes);
-            let sender = Sender { net: &mut *net, kept: &mut *kept };
-            let flushed = W::flush(sender, conn, now, bytes, times.as_mut());
+            let flushed = write.flush(net, conn, now, bytes, times.as_mut());
             if must_queue(conn, flushed) {
                 queue(read, shared, &mut self.undelivered, now, Arc::clone(conn));
             }

@@ -9,31 +9,23 @@ use std::sync::Arc;
 use aldis_control::Time;
 use aldis_control::session::Close;
 
-use super::{BatchTimes, Sender, Write, write_or_keep};
+use super::{BatchTimes, write_or_keep};
 use crate::conn::Conn;
 use crate::net::Net;
 
-/// The design.
-#[derive(Debug)]
-pub(crate) struct Batched;
-
-impl Write for Batched {
-    type Kept<S> = ();
-
-    #[inline]
-    fn flush<N: Net>(
-        Sender { net, .. }: Sender<'_, N, ()>,
-        conn: &Arc<Conn<N::Socket>>,
-        now: Time,
-        fresh: &[u8],
-        mut ran: Option<&mut BatchTimes>,
-    ) -> Result<(), Close> {
-        conn.outgoing.send(fresh, |outbox, bytes| {
-            write_or_keep(net, conn, outbox, now, bytes)?;
-            if let Some(ran) = ran.take() {
-                ran.wrote(conn.spreads(), net.now());
-            }
-            Ok(())
-        })
-    }
+#[inline]
+pub(super) fn flush<N: Net>(
+    net: &mut N,
+    conn: &Arc<Conn<N::Socket>>,
+    now: Time,
+    fresh: &[u8],
+    mut ran: Option<&mut BatchTimes>,
+) -> Result<(), Close> {
+    conn.outgoing.send(fresh, |outbox, bytes| {
+        write_or_keep(net, conn, outbox, now, bytes)?;
+        if let Some(ran) = ran.take() {
+            ran.wrote(conn.spreads(), net.now());
+        }
+        Ok(())
+    })
 }

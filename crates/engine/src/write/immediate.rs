@@ -9,40 +9,32 @@ use aldis_control::Time;
 use aldis_control::session::Close;
 use aldis_wire::Chop;
 
-use super::{BatchTimes, Sender, Write, write_or_keep};
+use super::{BatchTimes, write_or_keep};
 use crate::conn::Conn;
 use crate::net::Net;
 
-/// The design.
-#[derive(Debug)]
-pub(crate) struct Immediate;
-
-impl Write for Immediate {
-    type Kept<S> = ();
-
-    fn flush<N: Net>(
-        Sender { net, .. }: Sender<'_, N, ()>,
-        conn: &Arc<Conn<N::Socket>>,
-        now: Time,
-        fresh: &[u8],
-        mut ran: Option<&mut BatchTimes>,
-    ) -> Result<(), Close> {
-        // What is written here was encoded here: it can be chopped.
-        let mut messages = Chop::new(fresh).map_while(Result::ok);
-        messages.try_for_each(|message| {
-            conn.outgoing
-                .send(message.bytes, |outbox, bytes| write_or_keep(net, conn, outbox, now, bytes))
-        })?;
-        if ran.is_none() {
-            return Ok(());
-        }
-        // With the right to write, which may be elsewhere now.
-        conn.outgoing.send(&[], |outbox, bytes| {
-            write_or_keep(net, conn, outbox, now, bytes)?;
-            if let Some(ran) = ran.take() {
-                ran.wrote(conn.spreads(), net.now());
-            }
-            Ok(())
-        })
+pub(super) fn flush<N: Net>(
+    net: &mut N,
+    conn: &Arc<Conn<N::Socket>>,
+    now: Time,
+    fresh: &[u8],
+    mut ran: Option<&mut BatchTimes>,
+) -> Result<(), Close> {
+    // What is written here was encoded here: it can be chopped.
+    let mut messages = Chop::new(fresh).map_while(Result::ok);
+    messages.try_for_each(|message| {
+        conn.outgoing
+            .send(message.bytes, |outbox, bytes| write_or_keep(net, conn, outbox, now, bytes))
+    })?;
+    if ran.is_none() {
+        return Ok(());
     }
+    // With the right to write, which may be elsewhere now.
+    conn.outgoing.send(&[], |outbox, bytes| {
+        write_or_keep(net, conn, outbox, now, bytes)?;
+        if let Some(ran) = ran.take() {
+            ran.wrote(conn.spreads(), net.now());
+        }
+        Ok(())
+    })
 }

@@ -6,7 +6,7 @@
 //! | `buf` | [`PutOff::bytes`], for each switch |
 //! | `written` | [`PutOff::written`]: something was written to the switch in this loop |
 //! | `needSelect` | the outbox is not empty: the socket took less than it was given |
-//! | lines 3 to 9 of algorithm 3 | [`Write::begin_loop`], for the switches that a worker wrote to |
+//! | lines 3 to 9 of algorithm 3 | [`Listed::begin_loop`], for the switches that a worker wrote to |
 //! | lines 15 to 18 | [`drain`](super::drain): the socket has room again |
 //!
 //! The first message to a switch in a loop is written at once, by itself. What comes behind it in
@@ -25,14 +25,10 @@ use aldis_control::outbox::{Outbox, PutOff};
 use aldis_control::session::Close;
 use aldis_wire::Chop;
 
-use super::{BatchTimes, Sender, Write, write_or_keep};
+use super::{BatchTimes, write_or_keep};
 use crate::conn::Conn;
 use crate::limits::PUT_OFF_MAX;
 use crate::net::Net;
-
-/// The design.
-#[derive(Debug)]
-pub(crate) struct PerLoop;
 
 /// The switches that a worker looks after when its next loop begins.
 #[derive(Debug)]
@@ -44,12 +40,11 @@ impl<S> Default for Listed<S> {
     }
 }
 
-impl Write for PerLoop {
-    type Kept<S> = Listed<S>;
-
-    fn flush<N: Net>(
-        Sender { net, kept }: Sender<'_, N, Listed<N::Socket>>,
-        conn: &Arc<Conn<N::Socket>>,
+impl<S> Listed<S> {
+    pub(super) fn flush<N: Net<Socket = S>>(
+        &mut self,
+        net: &mut N,
+        conn: &Arc<Conn<S>>,
         now: Time,
         fresh: &[u8],
         mut ran: Option<&mut BatchTimes>,
@@ -58,7 +53,7 @@ impl Write for PerLoop {
             let flushed = write_first(net, conn, outbox, now, bytes);
             // Also where that failed: what is gone is passed over.
             if !mem::replace(&mut outbox.put_off().listed, true) {
-                kept.0.push(Arc::clone(conn));
+                self.0.push(Arc::clone(conn));
             }
             if let Some(ran) = ran.take() {
                 ran.wrote(conn.spreads(), net.now());
@@ -67,12 +62,13 @@ impl Write for PerLoop {
         })
     }
 
-    fn begin_loop<N: Net>(
-        Sender { net, kept: Listed(listed) }: Sender<'_, N, Listed<N::Socket>>,
+    pub(super) fn begin_loop<N: Net<Socket = S>>(
+        &mut self,
+        net: &mut N,
         now: Time,
-        lost: &mut Vec<(Arc<Conn<N::Socket>>, Close)>,
+        lost: &mut Vec<(Arc<Conn<S>>, Close)>,
     ) -> bool {
-        listed.retain(|conn| {
+        self.0.retain(|conn| {
             if conn.is_gone() {
                 return false;
             }
@@ -95,19 +91,21 @@ impl Write for PerLoop {
             }
             stays
         });
-        listed.is_empty()
+        self.0.is_empty()
     }
+}
 
-    fn finish<N: Net>(net: &mut N, conn: &Conn<N::Socket>, now: Time) -> bool {
-        let mut has_token = false;
-        // Nothing more can be done for one that fails now.
-        let _ = conn.outgoing.send(&[], |outbox, left| {
-            has_token = true;
-            write_put_off(net, conn, outbox, now)?;
-            write_or_keep(net, conn, outbox, now, left)
-        });
-        has_token
-    }
+/// A connection ends: what was put off is written, if it can be. Returns false where another worker
+/// is writing to it.
+pub(super) fn finish<N: Net>(net: &mut N, conn: &Conn<N::Socket>, now: Time) -> bool {
+    let mut has_token = false;
+    // Nothing more can be done for one that fails now.
+    let _ = conn.outgoing.send(&[], |outbox, left| {
+        has_token = true;
+        write_put_off(net, conn, outbox, now)?;
+        write_or_keep(net, conn, outbox, now, left)
+    });
+    has_token
 }
 
 /// Algorithm 2: writes the first message, where nothing was written to the switch in this loop and
