@@ -4,7 +4,7 @@
 //! | --- | --- | --- |
 //! | reads | [`Handle::switches`], [`Handle::snapshot`] | a lock that serving needs |
 //! | reports | [`Handle::report`] | waiting for a worker |
-//! | rouses | [`Handle::rouse`] | a message: a flag and a bell |
+//! | rouses | [`Handle::rouse`], [`Handle::rouse_when_readable`] | a message: a flag and a bell |
 //! | sets | [`Handle::set_knobs`] | interrupting a session |
 //! | commands | [`Handle::command`] | passing the applications |
 //!
@@ -12,6 +12,8 @@
 //! Counters are read while workers write them. Two small locks of a connection, around what was
 //! shed and around its ports, are held by a worker only while it sheds or while a port changes.
 
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::sync::atomic::{Ordering, fence};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -124,6 +126,16 @@ impl Handle {
     /// (`App::roused`). Does nothing where there is no such worker.
     pub fn rouse(&self, worker: usize) {
         self.shared.inboxes.get(worker).into_iter().for_each(Inbox::rouse);
+    }
+
+    /// Has a worker, by its number from 0, tell its applications the same each time there is more
+    /// to read of a descriptor, until that is closed.
+    ///
+    /// # Errors
+    /// What the kernel says, or there is no such worker.
+    pub fn rouse_when_readable(&self, worker: usize, descriptor: BorrowedFd<'_>) -> io::Result<()> {
+        let inbox = self.shared.inboxes.get(worker).ok_or(io::ErrorKind::NotFound)?;
+        inbox.bell().rouse_when_readable(descriptor)
     }
 
     /// Sets what can be changed while the engine runs. Sessions go on. What is absent is the

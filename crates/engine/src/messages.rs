@@ -5,6 +5,7 @@
 //! | [`WorkerMessage`] | acceptor, publisher, another worker | a worker | its inbox, bounded |
 //! | [`QueuedCommand`] | any thread, by `Handle::command` | a worker | its inbox, a queue apart |
 //! | `rouse` | any thread, by `Handle::rouse` | the applications of a worker | a flag in its inbox |
+//! | the same | a descriptor, by `Handle::rouse_when_readable` | the same | the worker's poll |
 //! | [`Signal`] | any worker | the next claimant of a connection | a list in the connection |
 //! | `Events` | the home, any worker | the next claimant | the claim's word (`conn/claim.rs`) |
 //! | a batch | a worker that reads | a worker that answers | `read/shared_queue/queue.rs` |

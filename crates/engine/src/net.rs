@@ -80,6 +80,12 @@ pub(crate) trait Net {
     /// What the kernel says, an interruption excepted.
     fn poll(&mut self, until: Time, ready: &mut Vec<Readiness>) -> io::Result<()>;
 
+    /// Whether a descriptor that rouses the applications had something to read since this was last
+    /// asked.
+    fn take_roused(&mut self) -> bool {
+        false
+    }
+
     /// Reads what is there, at most `into.len()` bytes; 0 at the end of the stream.
     ///
     /// # Errors

@@ -6,7 +6,7 @@
 use std::io;
 use std::mem::MaybeUninit;
 use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use aldis_control::Time;
@@ -23,15 +23,34 @@ use crate::limits::{EVENTS_PER_POLL, TLS_READ};
 /// The token of the bell; connections count from zero.
 const BELL: u64 = u64::MAX;
 
+/// The token of descriptors that rouse the applications.
+const ROUSES: u64 = BELL - 1;
+
 /// Wakes a worker that waits in its poll.
 #[derive(Clone, Debug)]
-pub(crate) struct EventBell(Arc<OwnedFd>);
+pub(crate) struct EventBell {
+    counter: Arc<OwnedFd>,
+    /// What the worker waits for.
+    epoll: Arc<OwnedFd>,
+}
+
+impl EventBell {
+    /// Has the worker rouse its applications each time there is more to read of a descriptor, until
+    /// that is closed.
+    ///
+    /// # Errors
+    /// What the kernel says.
+    pub(crate) fn rouse_when_readable(&self, descriptor: BorrowedFd<'_>) -> io::Result<()> {
+        let flags = EventFlags::IN | EventFlags::ET;
+        Ok(epoll::add(&self.epoll, descriptor, EventData::new_u64(ROUSES), flags)?)
+    }
+}
 
 impl Bell for EventBell {
     fn ring(&self) {
         // The counter can only be full when it was rung 2^64 - 2 times unheard; the worker wakes
         // all the same.
-        let _ = rustix::io::write(&self.0, &1u64.to_ne_bytes());
+        let _ = rustix::io::write(&self.counter, &1u64.to_ne_bytes());
     }
 }
 
@@ -54,8 +73,10 @@ impl Stream {
 /// Sockets behind one epoll descriptor.
 #[derive(Debug)]
 pub(crate) struct Epoll {
-    epoll: OwnedFd,
+    epoll: Arc<OwnedFd>,
     bell: EventBell,
+    /// Whether a descriptor that rouses the applications was reported.
+    roused: bool,
     clock: Clock,
     /// For what comes from a socket before it is understood; empty until the first that needs it.
     room: Vec<u8>,
@@ -67,11 +88,12 @@ impl Epoll {
     /// # Errors
     /// When no descriptor is left.
     pub(crate) fn new(clock: Clock) -> io::Result<Self> {
-        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        let bell = EventBell(Arc::new(bell));
-        epoll::add(&epoll, &bell.0, EventData::new_u64(BELL), EventFlags::IN | EventFlags::ET)?;
-        Ok(Epoll { epoll, bell, clock, room: Vec::new() })
+        let epoll = Arc::new(epoll::create(CreateFlags::CLOEXEC)?);
+        let counter = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        let flags = EventFlags::IN | EventFlags::ET;
+        epoll::add(&epoll, &counter, EventData::new_u64(BELL), flags)?;
+        let bell = EventBell { counter: Arc::new(counter), epoll: Arc::clone(&epoll) };
+        Ok(Epoll { epoll, bell, roused: false, clock, room: Vec::new() })
     }
 
     #[inline(never)]
@@ -137,6 +159,10 @@ impl Net for Epoll {
         };
         let lost = EventFlags::RDHUP | EventFlags::HUP | EventFlags::ERR;
         for &Event { flags, data } in events.iter().filter(|event| event.data.u64() != BELL) {
+            if data.u64() == ROUSES {
+                self.roused = true;
+                continue;
+            }
             let sign = |on: EventFlags, sign| {
                 if flags.intersects(on | lost) { sign } else { Events::default() }
             };
@@ -146,6 +172,11 @@ impl Net for Epoll {
             ready.push(Readiness { token: data.u64(), events });
         }
         Ok(())
+    }
+
+    #[inline]
+    fn take_roused(&mut self) -> bool {
+        std::mem::take(&mut self.roused)
     }
 
     #[inline]
@@ -163,5 +194,40 @@ impl Net for Epoll {
         // Not `write`: a peer that is gone must be an error here and not a signal.
         let flags = rustix::net::SendFlags::NOSIGNAL;
         Ok(rustix::io::retry_on_intr(|| rustix::net::send(socket.as_fd(), bytes, flags))?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+
+    /// Polls as a worker that sleeps, for some seconds at most; whether it was roused.
+    fn is_roused(net: &mut Epoll, wait_ms: u64) -> bool {
+        let (until, mut ready) = (Time(net.now().0 + wait_ms * 1_000_000), vec![]);
+        net.poll(until, &mut ready).unwrap();
+        assert_eq!(ready, [], "no connection is ready");
+        net.take_roused()
+    }
+
+    #[test]
+    fn a_descriptor_rouses_each_time_there_is_more_to_read() {
+        const SOON: u64 = 20_000;
+        let mut net = Epoll::new(Clock::start()).unwrap();
+        let (reads, mut writes) = UnixStream::pair().unwrap();
+        net.bell().rouse_when_readable(reads.as_fd()).unwrap();
+        assert!(!is_roused(&mut net, 20));
+        for byte in 0..2 {
+            writes.write_all(&[byte]).unwrap();
+            assert!(is_roused(&mut net, SOON));
+            assert!(!is_roused(&mut net, 20), "nothing more came");
+        }
+        // The bell is another thing.
+        net.bell().ring();
+        assert!(!is_roused(&mut net, SOON));
+        drop(reads);
+        assert!(!is_roused(&mut net, 20), "what is closed is forgotten");
     }
 }

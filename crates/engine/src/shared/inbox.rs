@@ -65,6 +65,11 @@ impl<N: Net> Inbox<N> {
         self.roused.load(Ordering::Relaxed) && self.roused.swap(false, Ordering::AcqRel)
     }
 
+    /// What wakes the worker.
+    pub(crate) fn bell(&self) -> &N::Bell {
+        &self.bell
+    }
+
     /// Wakes the worker without a message.
     pub(crate) fn ring(&self) {
         self.bell.ring();

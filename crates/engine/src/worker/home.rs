@@ -138,7 +138,7 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
             self.tick();
             self.send();
         }
-        if self.shared.inboxes[self.index].take_roused() {
+        if self.shared.inboxes[self.index].take_roused() | self.net.take_roused() {
             self.finish_batch();
             self.roused();
             self.send();
