@@ -4,6 +4,8 @@
 mod reload;
 
 use std::fmt;
+use std::io;
+use std::os::fd::BorrowedFd;
 use std::sync::{Arc, Mutex};
 
 use aldis_control::controller_event::EventSink;
@@ -11,7 +13,7 @@ use aldis_control::pipeline::AppEntry;
 use aldis_engine::{Handle, LifecycleError};
 #[cfg(feature = "http")]
 use aldis_guest::GuestStatus;
-use aldis_guest::{GuestApp, GuestError, GuestSpec, GuestTls, Guests};
+use aldis_guest::{GuestApp, GuestError, GuestSpec, GuestTls, Guests, Rouse};
 use rustls::pki_types::ServerName;
 use tracing::{info, warn};
 
@@ -19,6 +21,19 @@ use crate::added::{interned, marks_flows_apart, place};
 use crate::admin::Admin;
 use crate::own_flows::{remove_all, restore_table_miss};
 use crate::tls::{self, TlsIdentity};
+
+/// Has the workers of the engine look after guests.
+struct Rousing(Handle);
+
+impl Rouse for Rousing {
+    fn rouse(&self, worker: usize) {
+        self.0.rouse(worker);
+    }
+
+    fn rouse_when_readable(&self, worker: usize, descriptor: BorrowedFd<'_>) -> io::Result<()> {
+        self.0.rouse_when_readable(worker, descriptor)
+    }
+}
 
 /// Guests, and the engine whose switches are presented to them.
 pub(crate) struct GuestSet {
@@ -62,8 +77,7 @@ impl GuestSet {
         specs: &[GuestSpec],
         admin: &Arc<Admin>,
     ) -> GuestSet {
-        let rousing = engine.clone();
-        let guests = Guests::new(move |worker| rousing.rouse(worker), event_sink);
+        let guests = Guests::new(Rousing(engine.clone()), event_sink);
         let configured = Mutex::new(specs.to_vec());
         let set = GuestSet { engine, guests, configured, admin: Arc::clone(admin) };
         specs.iter().for_each(|spec| set.begin(spec));

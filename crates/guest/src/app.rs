@@ -214,6 +214,7 @@ impl App for GuestApp {
     }
 
     fn roused(&mut self, _: TickCtx<'_>, commands: &mut Commands) {
+        self.guest.read_little(commands.worker());
         self.take(commands);
     }
 }

@@ -16,8 +16,8 @@ use rustix::net::{AddressFamily, SocketFlags, SocketType, ipproto, sockopt};
 use crate::datapath::{Datapath, SessionId};
 use crate::inbound::{Inbound, bare};
 use crate::limits::{
-    ANSWERS_MAX, ECHO_EVERY, HANDSHAKE_WITHIN, RETRY_FIRST, RETRY_MAX, SEND_BUFFER, SERVED_WELL,
-    STALLED_AFTER, UNREAD_MAX,
+    ANSWERS_MAX, ECHO_EVERY, HANDSHAKE_WITHIN, MUCH_FOR, READ_LITTLE, RETRY_FIRST, RETRY_MAX,
+    SEND_BUFFER, SERVED_WELL, STALLED_AFTER, UNREAD_MAX,
 };
 use crate::refusal;
 use crate::relay::Relay;
@@ -58,12 +58,23 @@ enum Phase {
     Open(SessionId),
 }
 
+/// What the kernel reports of a connection, and to which worker; to the guest's thread where to
+/// none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Watched {
+    pub(crate) flags: EventFlags,
+    pub(crate) by: Option<usize>,
+}
+
+impl Watched {
+    const NOTHING: Watched = Watched { flags: EventFlags::empty(), by: None };
+}
+
 /// The connection for one switch.
 pub(crate) struct GuestConn {
     pub(crate) datapath: Arc<Datapath>,
     pub(crate) wire: Option<GuestWire>,
-    /// What the kernel reports of it.
-    pub(crate) watched: EventFlags,
+    watched: Watched,
     phase: Phase,
     pause: Duration,
     session: GuestSession,
@@ -81,6 +92,8 @@ pub(crate) struct GuestConn {
     asked_at: Option<Instant>,
     /// Since when the guest controls the switch.
     opened_at: Option<Instant>,
+    /// When one read last brought much.
+    much_at: Option<Instant>,
 }
 
 impl GuestConn {
@@ -88,7 +101,7 @@ impl GuestConn {
         GuestConn {
             datapath,
             wire: None,
-            watched: EventFlags::empty(),
+            watched: Watched::NOTHING,
             phase: Phase::Waiting { until: now },
             pause: RETRY_FIRST,
             session: GuestSession::default(),
@@ -101,6 +114,7 @@ impl GuestConn {
             heard_at: now,
             asked_at: None,
             opened_at: None,
+            much_at: None,
         }
     }
 
@@ -147,6 +161,7 @@ impl GuestConn {
         (self.carry, self.out, self.written, self.answers) = (vec![], vec![], 0, 0);
         (self.writes, self.unread_since, self.asked_at) = (false, None, None);
         self.datapath.close(why);
+        self.set_watched(Watched::NOTHING);
     }
 
     /// It is opened at once, whatever happened before.
@@ -155,6 +170,26 @@ impl GuestConn {
         if let Phase::Waiting { until } = &mut self.phase {
             *until = now;
         }
+    }
+
+    /// What the kernel reports of it.
+    pub(crate) fn watched(&self) -> Watched {
+        self.watched
+    }
+
+    pub(crate) fn set_watched(&mut self, watched: Watched) {
+        let guest = &self.datapath.guest;
+        watched.by.into_iter().for_each(|worker| guest.lend(worker));
+        self.watched.by.into_iter().for_each(|worker| guest.take_back(worker));
+        self.watched = watched;
+    }
+
+    /// Whether a worker may read it: the guest controls the switch, says little at a time, and is
+    /// not encrypted.
+    pub(crate) fn says_little(&self, now: Instant) -> bool {
+        let is_plain = self.wire.as_ref().is_some_and(GuestWire::is_plain);
+        let is_much = self.much_at.is_some_and(|at| now.saturating_duration_since(at) < MUCH_FOR);
+        self.opened_at.is_some() && is_plain && !is_much
     }
 
     /// Whether it waits for room in the socket.
@@ -238,6 +273,9 @@ impl GuestConn {
             Err(error) => return Err(error.into()),
         };
         (self.heard_at, self.asked_at) = (now, None);
+        if count >= READ_LITTLE {
+            self.much_at = Some(now);
+        }
         let carry = std::mem::take(&mut self.carry);
         match carry.is_empty() {
             true => self.take(&room[..count]),

@@ -156,7 +156,7 @@ impl Datapath {
     }
 
     /// The guest finished its handshake: a session begins, in which the thread writes first. Called
-    /// by the guest's thread alone, as [`Datapath::close`].
+    /// by one thread at a time, which serves the guest, as [`Datapath::close`].
     pub(crate) fn open(&self, version: Version) -> SessionId {
         let before = self.session.load(Ordering::Relaxed) >> 8;
         let session = SessionId((before + 1) << 8 | u64::from(version.wire()));

@@ -6,7 +6,7 @@ use aldis_wire::msg::{Message, Port, PortDetails, PortNo};
 use aldis_wire::{Chop, DatapathId, FixedText, MacAddr, Version};
 
 use crate::datapath::Datapath;
-use crate::guest::{Guest, Workers};
+use crate::guest::{Guest, NoWorkers, Workers};
 use crate::inbound::Inbound;
 use crate::relay::Relay;
 use crate::session::GuestSession;
@@ -61,7 +61,7 @@ fn datapath(spec: GuestSpec, version: Version) -> Datapath {
     };
     let ports = vec![port(1), port(2), port(3)];
     let info = SwitchInfo { dpid: DatapathId(7), version, buffers: 0, tables: 8, ports };
-    Datapath::new(Guest::new(spec, Workers::new(|_| {}), None).expect("a descriptor"), &info)
+    Datapath::new(Guest::new(spec, Workers::new(NoWorkers), None).expect("a descriptor"), &info)
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! One guest: what its application on the workers, its thread and what is shown of it share.
 
 use std::collections::{BTreeMap, VecDeque};
-use std::os::fd::OwnedFd;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::io;
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::Instant;
 
 use aldis_control::Time;
@@ -17,6 +18,7 @@ use crate::datapath::Datapath;
 use crate::grant::Grant;
 use crate::limits::{FAULTS_MAX, FAULTS_WITHIN, FLOODS_QUEUE, RELAY_MAX};
 use crate::relay::Relay;
+use crate::serving::Serving;
 use crate::shares::{GuestInbox, WaitingWeights};
 use crate::spec::GuestSpec;
 use crate::status::{GuestCounts, GuestState, GuestStatus, GuestSwitch};
@@ -25,18 +27,42 @@ use crate::tls::GuestTls;
 /// Workers have numbers below this.
 const WORKERS_MAX: usize = 128;
 
+/// Has workers look after guests.
+pub trait Rouse: Send + Sync + 'static {
+    /// Has a worker, by its number, call `App::roused` of its applications soon.
+    fn rouse(&self, worker: usize);
+
+    /// Has it do so each time there is more to read of this descriptor, until that is closed.
+    ///
+    /// # Errors
+    /// It cannot: the guest's thread reads everything then.
+    fn rouse_when_readable(&self, worker: usize, descriptor: BorrowedFd<'_>) -> io::Result<()>;
+}
+
+/// Workers of a guest that is not served.
+#[cfg(any(test, fuzzing))]
+pub(crate) struct NoWorkers;
+
+#[cfg(any(test, fuzzing))]
+impl Rouse for NoWorkers {
+    fn rouse(&self, _: usize) {}
+
+    fn rouse_when_readable(&self, _: usize, _: BorrowedFd<'_>) -> io::Result<()> {
+        Ok(())
+    }
+}
+
 /// What all guests of a controller have of its workers.
 #[derive(Clone)]
 pub(crate) struct Workers {
-    /// Tells one that something waits for its applications.
-    pub(crate) rouse: Arc<dyn Fn(usize) + Send + Sync>,
+    pub(crate) rouse: Arc<dyn Rouse>,
     /// How they are shared among guests.
     pub(crate) weights: Arc<WaitingWeights>,
 }
 
 impl Workers {
     /// With nothing that waits.
-    pub(crate) fn new(rouse: impl Fn(usize) + Send + Sync + 'static) -> Workers {
+    pub(crate) fn new(rouse: impl Rouse) -> Workers {
         let weights = Arc::new(WaitingWeights::new(WORKERS_MAX));
         Workers { rouse: Arc::new(rouse), weights }
     }
@@ -53,6 +79,12 @@ pub(crate) struct Guest {
     inboxes: Box<[Mutex<GuestInbox>]>,
     /// Workers that were handed something, and not told of it yet.
     to_rouse: Mutex<Vec<usize>>,
+    /// What serves it, from its thread's begin to its end.
+    serving: Mutex<Option<Serving>>,
+    /// For each worker, how many sockets it reads itself.
+    lent: Box<[AtomicUsize]>,
+    /// Workers that found it served by another thread, and are to come again.
+    missed: Mutex<Vec<usize>>,
     pub(crate) workers: Workers,
     tls: Mutex<Option<GuestTls>>,
     datapaths: Mutex<BTreeMap<DatapathId, Arc<Datapath>>>,
@@ -149,7 +181,7 @@ impl Guest {
         spec: GuestSpec,
         workers: Workers,
         tls: Option<GuestTls>,
-    ) -> std::io::Result<Arc<Guest>> {
+    ) -> io::Result<Arc<Guest>> {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         let cookies = Cookies::of(&spec.name);
         let bounds = GuestBounds::of(&spec);
@@ -161,6 +193,9 @@ impl Guest {
             rate: Rate::default(),
             inboxes: (0..WORKERS_MAX).map(|_| Mutex::default()).collect(),
             to_rouse: Mutex::default(),
+            serving: Mutex::default(),
+            lent: (0..WORKERS_MAX).map(|_| AtomicUsize::new(0)).collect(),
+            missed: Mutex::default(),
             workers,
             tls: Mutex::new(tls),
             datapaths: Mutex::default(),
@@ -306,7 +341,7 @@ impl Guest {
     }
 
     /// Hands what the guest has to say to the worker of the switch, which is told at
-    /// [`Guest::rouse_workers`].
+    /// the end of [`Guest::serve`].
     pub(crate) fn send(&self, datapath: &Arc<Datapath>, relay: Relay) {
         let worker = datapath.worker().min(WORKERS_MAX - 1);
         let mut inbox = lock(&self.inboxes[worker]);
@@ -326,9 +361,68 @@ impl Guest {
         }
     }
 
-    /// Tells the workers that were handed something.
-    pub(crate) fn rouse_workers(&self) {
-        lock(&self.to_rouse).drain(..).for_each(|worker| (self.workers.rouse)(worker));
+    /// Its thread begins.
+    pub(crate) fn begin_serving(&self, serving: Serving) {
+        *lock(&self.serving) = Some(serving);
+    }
+
+    /// Its thread ends.
+    pub(crate) fn end_serving(&self) {
+        let serving = lock(&self.serving).take();
+        serving.into_iter().for_each(Serving::end);
+    }
+
+    /// Its thread serves it, and tells the workers that were handed something.
+    pub(crate) fn serve<T>(&self, serve: impl FnOnce(&mut Serving) -> T) -> Option<T> {
+        let served = lock(&self.serving).as_mut().map(serve);
+        self.rouse_workers(None);
+        served
+    }
+
+    /// A worker reads what the guest said at its switches, where that is little. Where another
+    /// thread serves the guest, the worker is told to come again by that.
+    pub(crate) fn read_little(&self, worker: usize) {
+        let has_some = |lent: &AtomicUsize| lent.load(Ordering::Relaxed) > 0;
+        if !self.lent.get(worker).is_some_and(has_some) || self.try_read_little(worker) {
+            return;
+        }
+        lock(&self.missed).push(worker);
+        // That thread may have looked for those that missed it before.
+        self.try_read_little(worker);
+    }
+
+    fn try_read_little(&self, worker: usize) -> bool {
+        let mut serving = match self.serving.try_lock() {
+            Ok(serving) => serving,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return false,
+        };
+        let may_be_more = serving.as_mut().is_some_and(|serving| serving.read_little(worker));
+        drop(serving);
+        if may_be_more {
+            self.workers.rouse.rouse(worker);
+        }
+        self.rouse_workers(Some(worker));
+        true
+    }
+
+    /// Tells the workers that were handed something, and those that missed it; not the one that
+    /// takes what is there anyway.
+    fn rouse_workers(&self, takes: Option<usize>) {
+        for workers in [&self.to_rouse, &self.missed] {
+            let is_other = |worker: &usize| Some(*worker) != takes;
+            lock(workers).drain(..).filter(is_other).for_each(|at| self.workers.rouse.rouse(at));
+        }
+    }
+
+    /// A worker is to read one more socket.
+    pub(crate) fn lend(&self, worker: usize) {
+        self.lent.get(worker).into_iter().for_each(|lent| _ = lent.fetch_add(1, Ordering::Relaxed));
+    }
+
+    /// A worker is to read one socket less.
+    pub(crate) fn take_back(&self, worker: usize) {
+        self.lent.get(worker).into_iter().for_each(|lent| _ = lent.fetch_sub(1, Ordering::Relaxed));
     }
 
     /// Has the worker of the switch try again whether there is room for what is held.
@@ -356,7 +450,7 @@ impl Guest {
         }
         if lock(inbox).is_waiting() {
             // It is to come again.
-            (self.workers.rouse)(worker);
+            self.workers.rouse.rouse(worker);
         }
     }
 

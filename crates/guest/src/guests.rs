@@ -8,7 +8,7 @@ use aldis_control::controller_event::{ControllerEvent, EventSink};
 
 use crate::app::GuestApp;
 use crate::grant::Grant;
-use crate::guest::{Guest, Workers};
+use crate::guest::{Guest, Rouse, Workers};
 use crate::limits::GUESTS_MAX;
 use crate::spec::GuestSpec;
 use crate::status::GuestStatus;
@@ -79,12 +79,8 @@ impl std::fmt::Debug for Guests {
 }
 
 impl Guests {
-    /// None yet. `rouse` has a worker, by its number, call `App::roused` of its applications soon;
-    /// `event_sink` is told what guests do.
-    pub fn new(
-        rouse: impl Fn(usize) + Send + Sync + 'static,
-        event_sink: Arc<dyn EventSink>,
-    ) -> Guests {
+    /// None yet. `rouse` has workers look after them; `event_sink` is told what guests do.
+    pub fn new(rouse: impl Rouse, event_sink: Arc<dyn EventSink>) -> Guests {
         Guests { workers: Workers::new(rouse), event_sink, guests: Mutex::default() }
     }
 

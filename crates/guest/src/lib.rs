@@ -6,7 +6,8 @@
 //!   worker: roused     ◀── queue of a switch ◀── checked, renumbered ◀── socket ◀── guest
 //! ```
 //!
-//! A few requests at a time the worker writes to the socket itself, which spares waking the thread.
+//! A few requests at a time the worker writes to the socket itself, and what the guest says it
+//! reads itself where that is little, which spares waking the thread.
 //!
 //! A guest sees a switch where Aldis has one: the same datapath id, the guest's version. What it
 //! may see and change is its grant. Its flows carry its mark in their cookies, so that what others
@@ -30,6 +31,7 @@ pub mod limits;
 mod outbound;
 mod refusal;
 mod relay;
+mod serving;
 mod session;
 mod shares;
 mod spec;
@@ -40,6 +42,7 @@ mod trial;
 mod wire;
 
 pub use app::GuestApp;
+pub use guest::Rouse;
 pub use guests::{GuestError, Guests};
 pub use spec::{ExperimenterIds, GuestAddress, GuestSpec, GuestTlsFiles, NumberRanges, Otherwise};
 pub use status::{GuestCounts, GuestState, GuestStatus, GuestSwitch};

@@ -45,6 +45,13 @@ pub(crate) const SEND_BUFFER: usize = 256 << 10;
 /// Bytes that are read of a socket of a guest at once.
 pub(crate) const READ_MAX: usize = 64 << 10;
 
+/// Bytes of it that a worker reads itself at once: forty messages or so. Where more wait, the
+/// guest's thread goes on, and the worker with its switches.
+pub(crate) const READ_LITTLE: usize = 4 << 10;
+
+/// For how long a guest that says more at once is read by its thread.
+pub(crate) const MUCH_FOR: Duration = Duration::from_millis(100);
+
 /// Bytes that a worker takes at each poll of all guests together, by their weights: some 600
 /// messages. What is overdrawn of it fits the room that a switch has for commands.
 pub(crate) const POLL_SHARE: u64 = 48 << 10;

@@ -74,6 +74,10 @@ impl GuestWire {
         }
     }
 
+    pub(crate) fn is_plain(&self) -> bool {
+        matches!(self, GuestWire::Plain(_))
+    }
+
     /// Whether TLS has something to say that the kernel did not take.
     pub(crate) fn is_behind(&self) -> bool {
         matches!(self, GuestWire::Tls(wire) if wire.session.wants_write())
@@ -90,7 +94,8 @@ impl GuestWire {
         }
     }
 
-    /// Reads into all of a room of [`READ_MAX`] bytes: how many came, or 0 where the guest closed.
+    /// Reads into all of a room, with TLS one of [`READ_MAX`] bytes: how many came, or 0 where the
+    /// guest closed.
     ///
     /// # Errors
     /// [`io::ErrorKind::WouldBlock`] where nothing came; otherwise the connection is over.

@@ -7,7 +7,7 @@ use aldis_wire::msg::PacketIn;
 use aldis_wire::{Chop, DatapathId};
 
 use super::*;
-use crate::guest::Workers;
+use crate::guest::{NoWorkers, Workers};
 use crate::relay::{Awaits, Relay};
 use crate::spec::GuestSpec;
 use crate::{GuestApp, outbound};
@@ -15,7 +15,7 @@ use crate::{GuestApp, outbound};
 /// A switch of a guest to which everything is granted.
 pub(crate) fn datapath(version: Version) -> Arc<Datapath> {
     let spec = GuestSpec::new("ryu", "127.0.0.1:6654".parse().unwrap());
-    let guest = Guest::new(spec, Workers::new(|_| {}), None).unwrap();
+    let guest = Guest::new(spec, Workers::new(NoWorkers), None).unwrap();
     let info = SwitchInfo { dpid: DatapathId(7), version, buffers: 0, tables: 8, ports: vec![] };
     Arc::new(Datapath::new(guest, &info))
 }

@@ -14,7 +14,7 @@ use proptest::prelude::*;
 
 use super::Inbound;
 use crate::datapath::Datapath;
-use crate::guest::{Guest, Workers};
+use crate::guest::{Guest, NoWorkers, Workers};
 use crate::relay::Relay;
 use crate::session::GuestSession;
 use crate::spec::GuestSpec;
@@ -31,7 +31,7 @@ fn datapath(spec: GuestSpec, version: Version) -> Datapath {
     };
     let ports = (1..=6).map(port).collect();
     let info = SwitchInfo { dpid: DatapathId(7), version, buffers: 0, tables: 8, ports };
-    Datapath::new(Guest::new(spec, Workers::new(|_| {}), None).unwrap(), &info)
+    Datapath::new(Guest::new(spec, Workers::new(NoWorkers), None).unwrap(), &info)
 }
 
 /// What reaches the switch, and what goes back.

@@ -3,6 +3,7 @@
 
 mod encrypted;
 mod experimenters;
+mod readers;
 mod shares;
 mod stage;
 
@@ -19,7 +20,7 @@ use aldis_wire::msg::{
 };
 use aldis_wire::{MacAddr, NO_BUFFER, Version};
 
-use stage::{Behind, GuestStage, Listening, QUIET, decoded, frame, own, packet_in, send};
+use stage::{GuestStage, Listening, QUIET, decoded, frame, own, packet_in, send};
 
 const V10: Version = Version::V10;
 const V13: Version = Version::V13;
@@ -360,7 +361,7 @@ fn a_guest_that_floods_is_read_slowly_and_others_are_served() {
 #[test]
 fn what_a_switch_has_no_room_for_waits_and_comes_in_order() {
     const FLOWS: u64 = 8_000;
-    let (stage, listening) = (GuestStage::behind(1, Behind), Listening::new());
+    let (stage, listening) = (GuestStage::of_workers(1), Listening::new());
     stage.add(listening.spec("fills"));
     let (mut slow, mut other) = (stage.switch(V13, 7), stage.switch(V13, 8));
     let (one, two) = (listening.guest(V13), listening.guest(V13));

@@ -62,7 +62,7 @@ impl App for Barred {
 #[test]
 fn what_a_worker_takes_of_guests_follows_their_weights() {
     let gate = Barred::default();
-    let stage = GuestStage::behind(1, gate.clone());
+    let stage = GuestStage::read_by_threads(gate.clone());
     let (light, heavy) = (Listening::new(), Listening::new());
     let numbers = |text: &str| Some(aldis_apps::spelling::Spelled(text.parse().unwrap()));
     let apart = |spec: GuestSpec, those: &str, weight| GuestSpec {

@@ -1,6 +1,8 @@
 //! An engine with guests, scripted switches on one side and scripted controllers on the other.
 
+use std::io;
 use std::net::{SocketAddr, TcpListener};
+use std::os::fd::BorrowedFd;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -9,8 +11,8 @@ use aldis_control::pipeline::AppEntry;
 use aldis_control::{App, AppSet, Batch, Output, session};
 use aldis_emulator::peer::{Peer, PeerPart, hello};
 use aldis_engine::design::Knobs;
-use aldis_engine::{Config, Design, Engine};
-use aldis_guest::{GuestApp, GuestSpec, GuestStatus, GuestTls, Guests};
+use aldis_engine::{Config, Design, Engine, Handle};
+use aldis_guest::{GuestApp, GuestSpec, GuestStatus, GuestTls, Guests, Rouse};
 use aldis_wire::header::kind;
 use aldis_wire::msg::{self, Field, Match, Message, PortNo};
 use aldis_wire::{NO_BUFFER, Version};
@@ -52,6 +54,25 @@ impl EventSink for Deaf {
     fn emit(&self, _: ControllerEvent) {}
 }
 
+/// Rouses workers of an engine, which read what guests say themselves where they may.
+struct Rousing {
+    engine: Handle,
+    workers_read: bool,
+}
+
+impl Rouse for Rousing {
+    fn rouse(&self, worker: usize) {
+        self.engine.rouse(worker);
+    }
+
+    fn rouse_when_readable(&self, worker: usize, descriptor: BorrowedFd<'_>) -> io::Result<()> {
+        match self.workers_read {
+            true => self.engine.rouse_when_readable(worker, descriptor),
+            false => Err(io::ErrorKind::Unsupported.into()),
+        }
+    }
+}
+
 /// An engine and its guests.
 pub(crate) struct GuestStage {
     engine: Engine,
@@ -60,11 +81,20 @@ pub(crate) struct GuestStage {
 
 impl GuestStage {
     pub(crate) fn start() -> GuestStage {
-        GuestStage::behind(2, Behind)
+        GuestStage::of_workers(2)
     }
 
-    /// With so many workers, and with this application instead of [`Behind`].
-    pub(crate) fn behind<A: App + Clone + Sync>(workers: usize, app: A) -> GuestStage {
+    pub(crate) fn of_workers(workers: usize) -> GuestStage {
+        GuestStage::behind(workers, Behind, true)
+    }
+
+    /// With one worker that reads nothing of guests, and with this application instead of
+    /// [`Behind`].
+    pub(crate) fn read_by_threads<A: App + Clone + Sync>(app: A) -> GuestStage {
+        GuestStage::behind(1, app, false)
+    }
+
+    fn behind<A: App + Clone + Sync>(workers: usize, app: A, workers_read: bool) -> GuestStage {
         let config = Config {
             listen: vec![([127, 0, 0, 1], 0).into()],
             workers,
@@ -75,8 +105,8 @@ impl GuestStage {
         };
         let app_set = AppSet::default().with(move || app.clone());
         let engine = Engine::start(&config, app_set, Arc::new(Deaf)).unwrap();
-        let handle = engine.handle();
-        let guests = Guests::new(move |worker| handle.rouse(worker), Arc::new(Deaf));
+        let rousing = Rousing { engine: engine.handle(), workers_read };
+        let guests = Guests::new(rousing, Arc::new(Deaf));
         GuestStage { engine, guests }
     }
 
