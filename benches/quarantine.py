@@ -1,15 +1,18 @@
 #!/usr/bin/python3
 """What an application that loops, traps, allocates or floods costs the others: `aldis bench` beside it, until it is quarantined.
 
-    cargo build --release && benches/quarantine.py [--rounds 5] [--seconds 10]
+    cargo build --release && benches/quarantine.py [--turns 10] [--seconds 2]
 
-The controller has core 0, the load core 1. In each round the load runs twice for so many seconds, once alone and once beside an
-application that misbehaves in every call from its 50th on. The rates are compared from the second after its first failure on, and
-over the whole run; how long it takes until the application is in quarantine is read from the controller.
+The controller has core 0, the load core 1. One load goes on throughout. In each turn an application is installed that misbehaves in
+every call from its 50th on; when it is in quarantine it is removed. Each turn is compared with the pauses before and behind it, of
+--seconds each: its first second, which begins with its first failure, and so many seconds from then on. How long it takes from the
+first failure to the quarantine is read from the controller.
 """
-import argparse, json, os, socket, statistics, subprocess, sys, tempfile, threading, time, urllib.request
+import argparse, json, os, socket, statistics, subprocess, sys, tempfile, time, urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+# Seconds of one reading of the rate; until the load runs evenly; until a removed application is gone; what a turn takes besides.
+LOOP, WARM_UP, SETTLES, TURN_MORE = 0.125, 2, 0.25, 2
 
 BODIES = {
     "loops": "loop { std::hint::black_box(0); }",
@@ -63,59 +66,78 @@ def ask(http, method, path, body=None):
         return json.load(answer)
 
 
-def beside(http, name, package, after, said):
-    """Installs the application when the load runs, waits for its quarantine, and notes how long that took from its first failure."""
-    time.sleep(after)
-    ask(http, "POST", "apps", package)
+def until_quarantined(http, name):
+    """When the application first failed, and when it was in quarantine; infinity where it was not within 20 s."""
     first, deadline = None, time.monotonic() + 20
     while time.monotonic() < deadline:
-        app = next(app for app in ask(http, "GET", "apps")["apps"] if app["name"] == name)
-        state = app["state"]
+        state = next(app["state"] for app in ask(http, "GET", "apps")["apps"] if app["name"] == name)
         if state != "running" and first is None:
             first = time.monotonic()
         if state == "quarantined":
-            said["quarantined_s"], said["first"] = time.monotonic() - first, first
-            return
+            return first, time.monotonic()
         time.sleep(0.002)
+    return first or deadline, float("inf")
 
 
-def rates(aldis, listen, seconds):
-    load = ["taskset", "-c", "1", aldis, "bench", listen, "-s", "16", "-M", "1000", "--outstanding", "400", "-l", str(seconds), "-m",
-            "1000", "-w", "1", "--json"]
-    said = json.loads(subprocess.run(load, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True).stdout)
-    return said["requests_per_second"]["loops"], said["counts"]["lost"]
+def turns(options, listen, http, name, package):
+    """Of each turn the rates of its first second and of those that follow, to those of the pauses around it, and how long its
+    quarantine took; and how many requests were lost in all."""
+    loops = int((WARM_UP + options.seconds + options.turns * (2 * options.seconds + 1 + TURN_MORE) + 2) / LOOP)
+    load = subprocess.Popen(["taskset", "-c", "1", options.aldis, "bench", listen, "-s", "16", "-M", "1000", "--outstanding", "400",
+                             "-l", str(loops), "-m", str(round(LOOP * 1000)), "-w", "0", "--json"],
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    begun = time.monotonic()
+
+    def lasts(since, seconds):
+        time.sleep(max(since + seconds - time.monotonic(), 0))
+        return since - begun, time.monotonic() - begun
+
+    try:
+        time.sleep(WARM_UP)
+        pauses, parts, took = [lasts(time.monotonic(), options.seconds)], [], []
+        for _ in range(options.turns):
+            ask(http, "POST", "apps", package)
+            first, quarantined = until_quarantined(http, name)
+            parts.append((lasts(first, 1), lasts(first + 1, options.seconds)))
+            took.append(quarantined - first)
+            ask(http, "DELETE", f"apps/{name}")
+            time.sleep(SETTLES)
+            pauses.append(lasts(time.monotonic(), options.seconds))
+        said = json.loads(load.communicate(timeout=120)[0])
+    finally:
+        load.kill()
+        load.wait()
+    loops = said["requests_per_second"]["loops"]
+    rate = lambda span: statistics.mean(loops[int(span[0] / LOOP) + 1:int(span[1] / LOOP)])
+    around = [(rate(before) + rate(behind)) / 2 for before, behind in zip(pauses, pauses[1:])]
+    ratios = [tuple(rate(part) / alone for part in both) for both, alone in zip(parts, around)]
+    return ratios, took, said["counts"]["lost"]
+
+
+def quartiles(values):
+    low, median, high = statistics.quantiles(values, n=4) if len(values) > 1 else values * 3
+    return f"{median:.3f} (quartiles {low:.3f} and {high:.3f})"
 
 
 def main():
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    asked.add_argument("--rounds", type=int, default=5)
-    asked.add_argument("--seconds", type=int, default=10)
+    asked.add_argument("--turns", type=int, default=10)
+    asked.add_argument("--seconds", type=float, default=2)
     asked.add_argument("--aldis", default=os.path.join(ROOT, "target/release/aldis"))
     options = asked.parse_args()
     listen, http = free(), free()
     with tempfile.TemporaryDirectory() as folder:
         packages = {name: built(options.aldis, folder, name) for name in BODIES}
-        controller = subprocess.Popen(["taskset", "-c", "0", options.aldis, "run", "--workers", "1", "--listen", listen, "--http", http,
-                                       "--apps", "learning-switch"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        run = [options.aldis, "run", "--workers", "1", "--listen", listen, "--http", http, "--apps", "learning-switch"]
+        controller = subprocess.Popen(["taskset", "-c", "0", *run], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             time.sleep(1)
             for name, package in packages.items():
-                ratios, took, lost = [], [], 0
-                for _ in range(options.rounds):
-                    alone, _ = rates(options.aldis, listen, options.seconds)
-                    said = {}
-                    # It fails within the second of the first loop, which is the second after the warm-up.
-                    thread = threading.Thread(target=beside, args=(http, name, package, 1.2, said))
-                    thread.start()
-                    together, more = rates(options.aldis, listen, options.seconds)
-                    thread.join()
-                    ask(http, "DELETE", f"apps/{name}")
-                    ratios.append((statistics.mean(together) / statistics.mean(alone), statistics.mean(together[1:]) / statistics.mean(alone[1:])))
-                    took.append(said.get("quarantined_s", float("inf")))
-                    lost += more
-                whole, later = (statistics.median(column) for column in zip(*ratios))
-                print(f"{name}: rate beside it to alone, median of {options.rounds}: {whole:.3f} over {options.seconds} s, {later:.3f} from "
-                      f"the next second on; quarantined within {max(took):.2f} s of its first failure; {lost} requests lost", flush=True)
+                ratios, took, lost = turns(options, listen, http, name, package)
+                first, later = (quartiles(column) for column in zip(*ratios))
+                print(f"{name}: rate to that of the pauses around it: {first} in the first second, {later} from then on; "
+                      f"{len(ratios)} turns, quarantined within {max(took):.2f} s of its first failure; {lost} requests lost",
+                      flush=True)
         finally:
             controller.terminate()
             controller.wait()

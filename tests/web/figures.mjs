@@ -16,8 +16,12 @@ const APPS = '--apps static-flows,topology,hosts,arp-proxy,nd-proxy,routing,rout
 
 /** What the page itself is; the rest is what the controller says of the network. */
 const ASSETS = ['/', '/app.js', '/app.css', '/icon.svg'];
-/** Rounds in which none, asked and open pages take turns. */
-const ROUNDS = 9;
+/** Turns in which asked and open pages come and go, under one load. */
+const TURNS = 12;
+/** Seconds in which a rate is read, of one reading of it, and until pages that came or went are settled. */
+const [WINDOW_S, LOOP_S, SETTLES_S] = [4, 0.25, 2];
+/** Seconds of a turn besides: until pages are open, and closed. */
+const TURN_MORE_S = 6;
 /** Cores: of the controller, and of the load. */
 const [WORKER, LOAD] = [0, 1];
 /** Milliseconds in a tick of the kernel's account of processes. */
@@ -211,7 +215,7 @@ function threadsMs(pid, name) {
 const ASKED = [['statistics', 1], ['switches', 2], ['health', 3], ['weights', 5], ['design', 10], ['hosts', 20], ['links', 20], ['me', 30]];
 
 /** Asks as an open page does, and draws nothing: a browser on another machine. */
-function asking(url) {
+function asks(url) {
   const ends = new AbortController();
   const ask = (path) => fetch(`${url}api/v1/${path}`, { signal: ends.signal }).then((answer) => answer.arrayBuffer()).catch(() => {});
   void ask('events?after=oldest');
@@ -236,43 +240,63 @@ function browserAside() {
   process.env.CHROMIUM = aside;
 }
 
-/** Flow requests answered, and processor time of the worker for each: alone, asked as by so many pages, and beside them. */
+/**
+ * Flow requests answered, and processor time of the worker for each: asked as by so many pages, and beside them, each against the
+ * pauses before and behind it. One load goes on throughout, so that the minutes of the machine drop out.
+ */
 async function pages(many) {
   browserAside();
   const made = await controller(['--workers', '1', ...process.argv.slice(4)]);
   for (const [core, pid] of [[WORKER, made.pid], [LOAD, process.pid]]) spawnSync('taskset', ['-acp', String(core), String(pid)]);
-  const rounds = { none: [], asked: [], open: [] };
-  for (const kind of Array(ROUNDS).fill(Object.keys(rounds)).flat()) {
-    const all = Array.from({ length: many }, (_, at) => at);
-    const ends = kind === 'asked' ? all.map(() => asking(made.url)) : [];
+  const turn = 2 * (2 * WINDOW_S + 2 * SETTLES_S) + TURN_MORE_S;
+  const ends = bench(made.ports.openflow, SETTLES_S + WINDOW_S + TURNS * turn);
+  const begun = performance.now();
+  const window = async () => {
+    const at = () => [(performance.now() - begun) / 1000, threadsMs(made.pid, 'worker')];
+    await sleep(SETTLES_S * 1000);
+    const since = at();
+    await sleep(WINDOW_S * 1000);
+    return [since, at()];
+  };
+  const all = Array.from({ length: many }, (_, at) => at);
+  const [pauses, turns, counts] = [[await window()], [], []];
+  for (const kind of Array(TURNS).fill(['asked', 'open']).flat()) {
+    const asking = kind === 'asked' ? all.map(() => asks(made.url)) : [];
     const seen = kind === 'open' ? await Promise.all(all.map((at) => opened(made, at))) : [];
-    await sleep(2000);
-    const asked = () => seen.reduce((sum, one) => sum + one.asked.length, 0);
-    const [before, begun] = [threadsMs(made.pid, 'worker'), asked()];
-    const { answered, rate } = await bench(made.ports.openflow);
-    const cost = ((threadsMs(made.pid, 'worker') - before) * 1e6) / answered;
-    rounds[kind].push({ rate, cost });
-    const pages = kind === 'open' ? `, pages asked ${asked() - begun} times` : '';
-    console.log(`${kind}: ${rate.toFixed(0)} requests/s, ${cost.toFixed(1)} ns of the worker a request${pages}; load ${load()}`);
-    for (const end of ends) end();
-    for (const one of seen) await one.context().close();
+    turns.push([kind, await window()]);
+    if (kind === 'open') counts.push(seen.reduce((sum, one) => sum + one.asked.length, 0));
+    for (const end of asking) end();
+    await Promise.all(seen.map((one) => one.context().close()));
+    pauses.push(await window());
+    console.log(`${kind}: load ${load()}`);
   }
-  // Each round by itself: the machine is not as fast in one minute as in the next.
-  const ratios = (kind, what) => rounds[kind].map((one, at) => one[what] / rounds.none[at][what]);
-  const text = (all) => `${quantile(all, 0.5).toFixed(3)} (${Math.min(...all).toFixed(2)} to ${Math.max(...all).toFixed(2)})`;
-  for (const kind of ['asked', 'open']) {
-    console.log(`${many} ${kind} against none: rate ${text(ratios(kind, 'rate'))}, processor time a request ${text(ratios(kind, 'cost'))}`);
+  const rates = await ends;
+  const seenIn = ([[since, before], [until, behind]]) => {
+    const loops = rates.slice(Math.ceil(since / LOOP_S) + 1, Math.floor(until / LOOP_S));
+    const rate = loops.reduce((sum, one) => sum + one, 0) / loops.length;
+    return [rate, (behind - before) / (until - since) / rate];
+  };
+  for (const wanted of ['asked', 'open']) {
+    const ratios = turns.flatMap(([kind, its], at) => {
+      const [one, before, behind] = [its, pauses[at], pauses[at + 1]].map(seenIn);
+      return kind === wanted ? [one.map((value, what) => (2 * value) / (before[what] + behind[what]))] : [];
+    });
+    const text = (what) => [0.5, 0.25, 0.75].map((part) => quantile(ratios.map((both) => both[what]), part).toFixed(3));
+    const [rate, cost] = [text(0), text(1)].map(([median, low, high]) => `${median} (quartiles ${low} and ${high})`);
+    console.log(`${many} ${wanted} against none: rate ${rate}, processor time of the worker a request ${cost}; ${ratios.length} turns`);
   }
+  console.log(`without: ${quantile(pauses.map((its) => seenIn(its)[0]), 0.5).toFixed(0)} requests/s; pages asked ${counts.join(', ')} times`);
 }
 
-async function bench(port) {
-  const options = ['-s', '16', '-M', '1000', '--outstanding', '400', '-l', '10', '-m', '1000', '-w', '1', '--json'];
+/** The rates of a load of so many seconds, each of LOOP_S. */
+async function bench(port, seconds) {
+  const loops = ['-l', String(Math.ceil(seconds / LOOP_S)), '-m', String(LOOP_S * 1000), '-w', '0'];
+  const options = ['-s', '16', '-M', '1000', '--outstanding', '400', ...loops, '--json'];
   const child = spawn('taskset', ['-c', String(LOAD), aldis, 'bench', `127.0.0.1:${port}`, ...options]);
   let said = '';
   child.stdout.on('data', (piece) => (said += piece));
   await new Promise((done) => child.once('exit', done));
-  const { counts, requests_per_second: rates } = JSON.parse(said);
-  return { answered: counts.answered, rate: rates.median };
+  return JSON.parse(said).requests_per_second.loops;
 }
 
 const [figure, size] = [process.argv[2], Number(process.argv[3])];
