@@ -16,12 +16,10 @@ const APPS = '--apps static-flows,topology,hosts,arp-proxy,nd-proxy,routing,rout
 
 /** What the page itself is; the rest is what the controller says of the network. */
 const ASSETS = ['/', '/app.js', '/app.css', '/icon.svg'];
-/** Turns in which asked and open pages come and go, under one load. */
+/** Turns in which asked and open pages come and go. */
 const TURNS = 12;
-/** Seconds in which a rate is read, of one reading of it, and until pages that came or went are settled. */
-const [WINDOW_S, LOOP_S, SETTLES_S] = [4, 0.25, 2];
-/** Seconds of a turn besides: until pages are open, and closed. */
-const TURN_MORE_S = 6;
+/** Seconds in which a rate is read, and until pages that came or went are settled. */
+const [WINDOW_S, SETTLES_S] = [4, 1];
 /** Cores: of the controller, and of the load. */
 const [WORKER, LOAD] = [0, 1];
 /** Milliseconds in a tick of the kernel's account of processes. */
@@ -242,61 +240,53 @@ function browserAside() {
 
 /**
  * Flow requests answered, and processor time of the worker for each: asked as by so many pages, and beside them, each against the
- * pauses before and behind it. One load goes on throughout, so that the minutes of the machine drop out.
+ * pauses before and behind it, so that the minutes of the machine drop out. Pages come and go without the load, which leaves the
+ * browser too little to open them.
  */
 async function pages(many) {
   browserAside();
   const made = await controller(['--workers', '1', ...process.argv.slice(4)]);
   for (const [core, pid] of [[WORKER, made.pid], [LOAD, process.pid]]) spawnSync('taskset', ['-acp', String(core), String(pid)]);
-  const turn = 2 * (2 * WINDOW_S + 2 * SETTLES_S) + TURN_MORE_S;
-  const ends = bench(made.ports.openflow, SETTLES_S + WINDOW_S + TURNS * turn);
-  const begun = performance.now();
   const window = async () => {
-    const at = () => [(performance.now() - begun) / 1000, threadsMs(made.pid, 'worker')];
     await sleep(SETTLES_S * 1000);
-    const since = at();
-    await sleep(WINDOW_S * 1000);
-    return [since, at()];
+    const before = threadsMs(made.pid, 'worker');
+    const { answered, rate } = await bench(made.ports.openflow);
+    return [rate, ((threadsMs(made.pid, 'worker') - before) * 1e6) / answered];
   };
   const all = Array.from({ length: many }, (_, at) => at);
-  const [pauses, turns, counts] = [[await window()], [], []];
-  for (const kind of Array(TURNS).fill(['asked', 'open']).flat()) {
-    const asking = kind === 'asked' ? all.map(() => asks(made.url)) : [];
+  const [pauses, ratios] = [[await window()], { asked: [], open: [] }];
+  for (const kind of Array(TURNS).fill(Object.keys(ratios)).flat()) {
+    const ends = kind === 'asked' ? all.map(() => asks(made.url)) : [];
     const seen = kind === 'open' ? await Promise.all(all.map((at) => opened(made, at))) : [];
-    turns.push([kind, await window()]);
-    if (kind === 'open') counts.push(seen.reduce((sum, one) => sum + one.asked.length, 0));
-    for (const end of asking) end();
+    const begun = seen.reduce((sum, one) => sum + one.asked.length, 0);
+    const its = await window();
+    const asked = seen.reduce((sum, one) => sum + one.asked.length, -begun);
+    for (const end of ends) end();
     await Promise.all(seen.map((one) => one.context().close()));
     pauses.push(await window());
-    console.log(`${kind}: load ${load()}`);
+    const [before, behind] = pauses.slice(-2);
+    ratios[kind].push(its.map((value, what) => (2 * value) / (before[what] + behind[what])));
+    const [rate, cost] = ratios[kind].at(-1).map((ratio) => ratio.toFixed(3));
+    const count = kind === 'open' ? `; pages asked ${asked} times` : '';
+    console.log(`${kind}: rate ${rate}, processor time ${cost}; without ${behind[0].toFixed(0)} requests/s${count}; load ${load()}`);
   }
-  const rates = await ends;
-  const seenIn = ([[since, before], [until, behind]]) => {
-    const loops = rates.slice(Math.ceil(since / LOOP_S) + 1, Math.floor(until / LOOP_S));
-    const rate = loops.reduce((sum, one) => sum + one, 0) / loops.length;
-    return [rate, (behind - before) / (until - since) / rate];
-  };
-  for (const wanted of ['asked', 'open']) {
-    const ratios = turns.flatMap(([kind, its], at) => {
-      const [one, before, behind] = [its, pauses[at], pauses[at + 1]].map(seenIn);
-      return kind === wanted ? [one.map((value, what) => (2 * value) / (before[what] + behind[what]))] : [];
-    });
-    const text = (what) => [0.5, 0.25, 0.75].map((part) => quantile(ratios.map((both) => both[what]), part).toFixed(3));
+  for (const [kind, found] of Object.entries(ratios)) {
+    const text = (what) => [0.5, 0.25, 0.75].map((part) => quantile(found.map((both) => both[what]), part).toFixed(3));
     const [rate, cost] = [text(0), text(1)].map(([median, low, high]) => `${median} (quartiles ${low} and ${high})`);
-    console.log(`${many} ${wanted} against none: rate ${rate}, processor time of the worker a request ${cost}; ${ratios.length} turns`);
+    console.log(`${many} ${kind} against none: rate ${rate}, processor time of the worker a request ${cost}; ${found.length} turns`);
   }
-  console.log(`without: ${quantile(pauses.map((its) => seenIn(its)[0]), 0.5).toFixed(0)} requests/s; pages asked ${counts.join(', ')} times`);
 }
 
-/** The rates of a load of so many seconds, each of LOOP_S. */
-async function bench(port, seconds) {
-  const loops = ['-l', String(Math.ceil(seconds / LOOP_S)), '-m', String(LOOP_S * 1000), '-w', '0'];
+/** Requests that a load had answered, and how many in a second. */
+async function bench(port) {
+  const loops = ['-l', String(WINDOW_S), '-m', '1000', '-w', '1'];
   const options = ['-s', '16', '-M', '1000', '--outstanding', '400', ...loops, '--json'];
   const child = spawn('taskset', ['-c', String(LOAD), aldis, 'bench', `127.0.0.1:${port}`, ...options]);
   let said = '';
   child.stdout.on('data', (piece) => (said += piece));
   await new Promise((done) => child.once('exit', done));
-  return JSON.parse(said).requests_per_second.loops;
+  const { counts, requests_per_second: rates } = JSON.parse(said);
+  return { answered: counts.answered, rate: rates.median };
 }
 
 const [figure, size] = [process.argv[2], Number(process.argv[3])];
