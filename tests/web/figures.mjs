@@ -291,6 +291,9 @@ async function bench(port) {
 
 const [figure, size] = [process.argv[2], Number(process.argv[3])];
 const FIGURES = { first, cut, churn, events, pages };
-await FIGURES[figure](size);
-await tidyUp();
-await closeBrowser();
+try {
+  await FIGURES[figure](size);
+} finally {
+  await tidyUp();
+  await closeBrowser();
+}
