@@ -9,7 +9,7 @@ use aldis_control::Time;
 use aldis_control::session::Close;
 use aldis_wire::Chop;
 
-use super::{BatchTimes, write_or_keep};
+use super::{BatchTimes, batched, write_or_keep};
 use crate::conn::Conn;
 use crate::net::Net;
 
@@ -18,7 +18,7 @@ pub(super) fn flush<N: Net>(
     conn: &Arc<Conn<N::Socket>>,
     now: Time,
     fresh: &[u8],
-    mut ran: Option<&mut BatchTimes>,
+    ran: Option<&mut BatchTimes>,
 ) -> Result<(), Close> {
     // What is written here was encoded here: it can be chopped.
     let mut messages = Chop::new(fresh).map_while(Result::ok);
@@ -26,15 +26,6 @@ pub(super) fn flush<N: Net>(
         conn.outgoing
             .send(message.bytes, |outbox, bytes| write_or_keep(net, conn, outbox, now, bytes))
     })?;
-    if ran.is_none() {
-        return Ok(());
-    }
-    // With the right to write, which may be elsewhere now.
-    conn.outgoing.send(&[], |outbox, bytes| {
-        write_or_keep(net, conn, outbox, now, bytes)?;
-        if let Some(ran) = ran.take() {
-            ran.wrote(conn.spreads(), net.now());
-        }
-        Ok(())
-    })
+    // The holder of the right to write counts them, which may be another worker now.
+    if ran.is_some() { batched::flush(net, conn, now, &[], ran) } else { Ok(()) }
 }
