@@ -226,7 +226,8 @@ function asks(url) {
 
 async function opened(made, at) {
   const seen = await page();
-  await seen.goto(`${made.url}#/${['topology', 'performance', 'switches', 'events'][at % 4]}`);
+  // A browser that starts cold, with idle priority, takes its time for ten pages at once.
+  await seen.goto(`${made.url}#/${['topology', 'performance', 'switches', 'events'][at % 4]}`, { timeout: 60_000 });
   return seen;
 }
 
