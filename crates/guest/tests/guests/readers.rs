@@ -9,7 +9,8 @@ use aldis_wire::Version;
 use aldis_wire::header::kind;
 use aldis_wire::msg::{Action, Message, PacketOut, PortNo};
 
-use crate::stage::{GuestStage, Listening, decoded, frame};
+use crate::shares::Barred;
+use crate::stage::{GuestStage, Listening, QUIET, decoded, frame, packet_in, send};
 
 const V13: Version = Version::V13;
 
@@ -33,6 +34,27 @@ fn sent(switch: &mut Peer, count: usize) -> Vec<u32> {
         other => panic!("{other:?}"),
     };
     (0..count).map(number).collect()
+}
+
+/// While the worker is busy, what is little waits for it: the thread would have counted it.
+#[test]
+fn what_is_little_is_left_to_the_worker() {
+    let gate = Barred::default();
+    let (stage, listening) = (GuestStage::behind(1, gate.clone(), true), Listening::new());
+    stage.add_before(listening.spec("little"), None, None);
+    let mut switch = stage.switch(V13, 7);
+    let (mut guest, _) = listening.guest(V13);
+    guest.send(&numbered(0)).unwrap();
+    assert_eq!(sent(&mut switch, 1), [0]);
+    send(&mut switch, V13, 1, packet_in(V13, 3, &frame(9, 0)));
+    gate.until(|state| state.is_reached);
+    let before = stage.status("little").counts.messages;
+    guest.send(&numbered(1)).unwrap();
+    std::thread::sleep(QUIET);
+    assert_eq!(stage.status("little").counts.messages, before);
+    gate.change(|state| state.is_open = true);
+    assert_eq!(sent(&mut switch, 1), [1]);
+    stage.stop();
 }
 
 #[test]

@@ -22,22 +22,22 @@ const ACTIONS: u32 = 60;
 
 /// Keeps the worker at a request until it is opened.
 #[derive(Clone, Default)]
-struct Barred(Arc<(Mutex<BarredState>, Condvar)>);
+pub(crate) struct Barred(Arc<(Mutex<BarredState>, Condvar)>);
 
 #[derive(Default)]
-struct BarredState {
-    is_reached: bool,
-    is_open: bool,
+pub(crate) struct BarredState {
+    pub(crate) is_reached: bool,
+    pub(crate) is_open: bool,
 }
 
 impl Barred {
-    fn until(&self, holds: impl Fn(&BarredState) -> bool) {
+    pub(crate) fn until(&self, holds: impl Fn(&BarredState) -> bool) {
         let (state, changed) = &*self.0;
         let state = state.lock().unwrap();
         drop(changed.wait_while(state, |state| !holds(state)).unwrap());
     }
 
-    fn change(&self, change: impl FnOnce(&mut BarredState)) {
+    pub(crate) fn change(&self, change: impl FnOnce(&mut BarredState)) {
         let (state, changed) = &*self.0;
         change(&mut state.lock().unwrap());
         changed.notify_all();
@@ -62,7 +62,7 @@ impl App for Barred {
 #[test]
 fn what_a_worker_takes_of_guests_follows_their_weights() {
     let gate = Barred::default();
-    let stage = GuestStage::read_by_threads(gate.clone());
+    let stage = GuestStage::behind(1, gate.clone(), false);
     let (light, heavy) = (Listening::new(), Listening::new());
     let numbers = |text: &str| Some(aldis_apps::spelling::Spelled(text.parse().unwrap()));
     let apart = |spec: GuestSpec, those: &str, weight| GuestSpec {

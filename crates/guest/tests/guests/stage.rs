@@ -88,13 +88,13 @@ impl GuestStage {
         GuestStage::behind(workers, Behind, true)
     }
 
-    /// With one worker that reads nothing of guests, and with this application instead of
-    /// [`Behind`].
-    pub(crate) fn read_by_threads<A: App + Clone + Sync>(app: A) -> GuestStage {
-        GuestStage::behind(1, app, false)
-    }
-
-    fn behind<A: App + Clone + Sync>(workers: usize, app: A, workers_read: bool) -> GuestStage {
+    /// With this application instead of [`Behind`]; and with workers that read nothing of guests,
+    /// unless they are to.
+    pub(crate) fn behind<A: App + Clone + Sync>(
+        workers: usize,
+        app: A,
+        workers_read: bool,
+    ) -> GuestStage {
         let config = Config {
             listen: vec![([127, 0, 0, 1], 0).into()],
             workers,
