@@ -52,7 +52,7 @@ impl Grants {
         if let Some(dpid) = self.switches.beyond(&granted.switches) {
             return Some(format!("grants.switches: {dpid}"));
         }
-        let more = GrantedMessages(self.messages.0 & !granted.messages.0);
+        let more = self.messages.without(granted.messages);
         if let Some(name) = more.names().next() {
             return Some(format!("grants.messages: {name}"));
         }
@@ -173,6 +173,16 @@ impl GrantedMessages {
             _ => return None,
         };
         Some(GrantedMessages(1 << place))
+    }
+
+    /// These and others.
+    pub const fn with(self, others: GrantedMessages) -> GrantedMessages {
+        GrantedMessages(self.0 | others.0)
+    }
+
+    /// Those that are not among others.
+    pub const fn without(self, others: GrantedMessages) -> GrantedMessages {
+        GrantedMessages(self.0 & !others.0)
     }
 
     /// Whether all of `kinds` are among them.

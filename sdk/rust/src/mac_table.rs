@@ -10,8 +10,11 @@ use crate::types::{MacAddr, Port};
 /// Entries of a line, which is what a processor's caches load at once.
 const LINE: usize = 8;
 
-/// Requests whose addresses are loaded together.
-const TOGETHER: usize = 16;
+/// Lines that are loaded together: those of all requests that an application looks ahead to.
+const TOGETHER: usize = 128;
+
+/// Lines that are loaded without a branch between them.
+const UNROLLED: usize = 16;
 
 /// Lines of a table: a gigabyte.
 const LINES_MAX: usize = 1 << 24;
@@ -52,9 +55,10 @@ impl Line {
         self.0.iter().fold(0, |found, entry| found | if *entry >> 16 == mac { *entry } else { 0 })
     }
 
+    /// Counted, because comparisons that end early are branches too.
     #[inline]
     fn has(&self, entry: u64) -> bool {
-        self.0.iter().fold(false, |has, kept| has | (*kept == entry))
+        self.0.iter().fold(0, |count, kept| count + u32::from(*kept == entry)) > 0
     }
 
     /// Entries are written from the first on, and stay.
@@ -96,23 +100,25 @@ impl MacTable {
     /// loads.
     #[inline]
     pub fn prefetch(&mut self, mut requests: Requests<'_>) {
-        let (mut places, mask) = ([[0; 2]; TOGETHER], self.lines.len() - 1);
+        let (mut lines, mut loaded) = ([&self.lines[0]; TOGETHER], 0u64);
         loop {
-            let mut count = 0;
-            for (place, request) in places.iter_mut().zip(requests.by_ref()) {
+            let mut count = 0usize;
+            for (pair, request) in lines.as_chunks_mut().0.iter_mut().zip(requests.by_ref()) {
                 if let Some((dst, src)) = request.addresses() {
-                    *place = [dst, src].map(|mac| self.line_of(number(mac)));
+                    *pair = [dst, src].map(|mac| &self.lines[self.line_of(number(mac))]);
                 }
                 count += 1;
             }
             // As few instructions as can be, so that many loads are on their way.
-            for [dst, src] in &places[..count] {
-                self.loaded ^= self.lines[dst & mask].0[0] ^ self.lines[src & mask].0[0];
+            let (unrolled, _) = lines.as_chunks::<UNROLLED>();
+            for lines in &unrolled[..(count * 2).div_ceil(UNROLLED)] {
+                loaded = lines.iter().fold(loaded, |loaded, line| loaded ^ line.0[0]);
             }
-            if count < TOGETHER {
-                return;
+            if count < TOGETHER / 2 {
+                break;
             }
         }
+        self.loaded ^= loaded;
     }
 
     /// The port behind which a host is.

@@ -63,7 +63,7 @@ impl FlowTemplate {
 
 impl Applier {
     /// Adds a flow for a request, and sends its packet.
-    #[inline]
+    #[inline(never)]
     pub(super) fn flow(
         &mut self,
         command: &Command<'_>,
@@ -75,8 +75,7 @@ impl Applier {
         let (index, run) = place(command.request, runs);
         let switch = &batch.switches[batch.runs[run].switch].info;
         let request = batch.requests[index];
-        self.may(GrantedMessages::FLOW_MOD, switch)?;
-        self.may(GrantedMessages::PACKET_OUT, switch)?;
+        self.may(GrantedMessages::FLOW_MOD.with(GrantedMessages::PACKET_OUT), switch)?;
         let frame = batch.frame(&request);
         let hit = hit(&request, frame, command.value).ok_or("a frame without addresses")?;
         out.select(run);
@@ -110,15 +109,12 @@ fn hit(request: &RequestHeader, frame: &[u8], out_port: u32) -> Option<L2Hit> {
         (ethertype, Some(tag)) if ethertype == VLAN => u16::from_be_bytes([tag[0] & 0x0f, tag[1]]),
         _ => UNTAGGED,
     };
-    let wide = u64::from_be_bytes([
-        head[0], head[1], head[2], head[3], head[4], head[5], head[6], head[7],
-    ]);
-    let low = u64::from_be_bytes([head[6], head[7], head[8], head[9], head[10], head[11], 0, 0]);
+    let word = |bytes: &[u8]| bytes.first_chunk().map(|word| u64::from_be_bytes(*word));
     Some(L2Hit {
         xid: request.xid,
         in_port: request.in_port,
-        eth_src: low >> 16,
-        eth_dst: wide >> 16,
+        eth_src: word(&head[4..])? & 0xffff_ffff_ffff,
+        eth_dst: word(head)? >> 16,
         vlan,
         buffer_id: request.buffer_id,
         out_port,

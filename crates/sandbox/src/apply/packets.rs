@@ -76,16 +76,22 @@ impl Applier {
         send_to(out, switch, request.xid, packet.ok_or(NOT_WHOLE)?)
     }
 
-    /// Whether messages of a kind may go to a switch.
+    /// Whether messages of these kinds may go to a switch.
     #[inline]
-    pub(super) fn may(&self, kind: GrantedMessages, switch: &SwitchInfo) -> Result<(), Refusal> {
-        if !self.hosted.grants.messages.has(kind) {
-            let name = kind.names().next().unwrap_or_default();
-            return Err(format!("{name} is not granted"));
-        }
-        match self.hosted.grants.switches.has(switch.dpid.0) {
+    pub(super) fn may(&self, kinds: GrantedMessages, switch: &SwitchInfo) -> Result<(), Refusal> {
+        let grants = &self.hosted.grants;
+        match grants.messages.has(kinds) && grants.switches.has(switch.dpid.0) {
             true => Ok(()),
-            false => Err(format!("switch {} is not granted", switch.dpid)),
+            false => Err(self.refusal(kinds, switch)),
+        }
+    }
+
+    #[cold]
+    fn refusal(&self, kinds: GrantedMessages, switch: &SwitchInfo) -> Refusal {
+        let name = kinds.without(self.hosted.grants.messages).names().next();
+        match name {
+            Some(name) => format!("{name} is not granted"),
+            None => format!("switch {} is not granted", switch.dpid),
         }
     }
 }
