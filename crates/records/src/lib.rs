@@ -220,8 +220,10 @@ impl Events {
     /// Pads the record.
     #[inline]
     fn end(&mut self) {
-        let padding = self.bytes.len().wrapping_neg() % 8;
-        self.bytes.extend_from_slice(&[0; 8][..padding]);
+        let end = self.bytes.len().next_multiple_of(8);
+        // A length that is known is written without a call.
+        self.bytes.extend_from_slice(&[0; 8]);
+        self.bytes.truncate(end);
         self.count += 1;
     }
 }

@@ -25,6 +25,9 @@ const PROBES_MAX: usize = 8;
 /// Multipliers that are tried before it is said that entries do not fit.
 const MULTIPLIERS: usize = 8;
 
+/// The bits of an entry that are a port's.
+const HALF: u64 = 0xffff;
+
 /// Reserved ports are above this in OpenFlow 1.3.
 const RESERVED: u32 = 0xffff_ff00;
 
@@ -48,17 +51,13 @@ pub struct MacTable {
 struct Line([u64; LINE]);
 
 impl Line {
-    /// The entry of an address, or 0. All are compared, without a branch that the processor would
-    /// have to guess.
+    /// What stands below an address, which is not zero. All entries are compared, without a branch
+    /// that the processor would have to guess: the one that has it differs from it least.
     #[inline]
-    fn find(&self, mac: u64) -> u64 {
-        self.0.iter().fold(0, |found, entry| found | if *entry >> 16 == mac { *entry } else { 0 })
-    }
-
-    /// Counted, because comparisons that end early are branches too.
-    #[inline]
-    fn has(&self, entry: u64) -> bool {
-        self.0.iter().fold(0, |count, kept| count + u32::from(*kept == entry)) > 0
+    fn find(&self, mac: u64) -> Option<u64> {
+        let wanted = mac << 16;
+        let least = self.0.iter().fold(u64::MAX, |least, entry| least.min(entry ^ wanted));
+        (least <= HALF).then_some(least)
     }
 
     /// Entries are written from the first on, and stay.
@@ -122,14 +121,13 @@ impl MacTable {
     }
 
     /// The port behind which a host is.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, mac: MacAddr) -> Option<Port> {
-        let mac = number(mac);
+        let mac @ 1.. = number(mac) else { return None };
         let line = &self.lines[self.line_of(mac)];
         match line.find(mac) {
-            0 if line.is_full() => self.find_further(mac),
-            0 => None,
-            entry => Some(port(entry)),
+            None if line.is_full() => self.find_further(mac),
+            half => half.map(port),
         }
     }
 
@@ -140,7 +138,7 @@ impl MacTable {
         let (mac @ 1.., Some(half)) = (number(mac), half(port)) else { return false };
         let entry = mac << 16 | half;
         // Nearly always it is there already; a line that is written has to go back to memory.
-        self.lines[self.line_of(mac)].has(entry) || self.put(entry)
+        self.lines[self.line_of(mac)].find(mac) == Some(half) || self.put(entry)
     }
 
     /// Forgets all hosts.
@@ -163,9 +161,8 @@ impl MacTable {
         for probe in 1..PROBES_MAX {
             let line = &self.lines[(first + probe) & mask];
             match line.find(mac) {
-                0 if line.is_full() => {}
-                0 => return None,
-                entry => return Some(port(entry)),
+                None if line.is_full() => {}
+                half => return half.map(port),
             }
         }
         None
@@ -238,8 +235,8 @@ fn half(port: Port) -> Option<u64> {
 }
 
 #[inline]
-fn port(entry: u64) -> Port {
-    let half = entry as u32 & 0xffff;
+fn port(half: u64) -> Port {
+    let half = half as u32;
     Port(if half < 0xff00 { half } else { 0xffff_0000 | half })
 }
 
