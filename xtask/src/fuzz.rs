@@ -5,7 +5,7 @@
 //! neither a nightly nor another tool is needed. Seeds are the golden vectors and `fuzz/seeds`; an
 //! input that breaks something stays in `fuzz/artifacts`.
 
-use crate::suites::{SuiteTally, succeeds};
+use crate::suites::{SuiteTally, cargo_program, giving_way, succeeds};
 use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io;
@@ -53,7 +53,7 @@ pub(crate) fn run(root: &Path, args: &[String]) -> SuiteTally {
         return SuiteTally::one(false);
     };
     // Named even where it is this very machine: so that build scripts are spared the counters.
-    let mut build = giving_way(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    let mut build = giving_way(cargo_program());
     build.current_dir(root).args([
         "build",
         "--quiet",
@@ -70,13 +70,6 @@ pub(crate) fn run(root: &Path, args: &[String]) -> SuiteTally {
         TARGETS.iter().map(|target| (target, start(root, target, &programs, seconds))).collect();
     let finished = running.into_iter().map(|(target, child)| finish(root, target, child));
     finished.fold(SuiteTally::default(), SuiteTally::plus)
-}
-
-/// A program that runs on what others leave of the processors: other suites run beside.
-fn giving_way(program: impl AsRef<OsStr>) -> Command {
-    let mut command = Command::new("nice");
-    command.args(["-n", "19"]).arg(program);
-    command
 }
 
 /// This machine's target triple.

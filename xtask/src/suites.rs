@@ -4,6 +4,7 @@
 //! what is wrong.
 
 use crate::{book, client, e2e, fuzz, native, package, peers, reference, ryu, tidy, unit, web};
+use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -45,22 +46,22 @@ struct Suite {
     run: fn(&Path) -> SuiteTally,
 }
 
-/// The suite that runs beside those behind it: these wait most of the time, and it gives way.
-const FUZZ: &str = "fuzz";
+/// Suites that run beside those behind them: these wait most of the time, and they give way.
+const BESIDE: [&str; 4] = ["clippy", "features", "docs", "fuzz"];
 
-/// In the order in which a mistake is cheapest to find.
+/// In the order in which a mistake is cheapest to find, but for those that run beside others.
 const SUITES: &[Suite] = &[
     Suite { name: "peers", says: "the programs the tests talk to are here", run: peers_suite },
     Suite { name: "format", says: "cargo fmt --check", run: format },
     Suite { name: "tidy", says: "the rules of the repository", run: rules },
+    Suite { name: "unit", says: "unit tests and laws", run: unit::run },
     Suite { name: "clippy", says: "cargo clippy, warnings denied", run: clippy },
     Suite { name: "features", says: "aldis with fewer features", run: features },
     Suite { name: "docs", says: "cargo doc, warnings denied", run: docs },
-    Suite { name: "unit", says: "unit tests and laws", run: unit::run },
     Suite { name: "e2e", says: "Open vSwitch and Mininet", run: |root| e2e::run(root, &[]) },
     Suite { name: "book", says: "the commands of the book", run: book_suite },
     Suite {
-        name: FUZZ,
+        name: "fuzz",
         says: "each fuzz target for a minute, beside what follows",
         run: |root| fuzz::run(root, &[]),
     },
@@ -85,7 +86,7 @@ pub(crate) fn test(root: &Path, names: &[String]) -> bool {
     let results: Vec<_> = std::thread::scope(|scope| {
         let run = |suite: &'static Suite| {
             let running = scope.spawn(move || timed(suite, root));
-            if suite.name == FUZZ { Err(running) } else { Ok(joined(running)) }
+            if BESIDE.contains(&suite.name) { Err(running) } else { Ok(joined(running)) }
         };
         let results: Vec<_> = chosen.map(run).collect();
         results.into_iter().map(|result| result.unwrap_or_else(joined)).collect()
@@ -153,14 +154,14 @@ fn rules(root: &Path) -> SuiteTally {
 fn clippy(root: &Path) -> SuiteTally {
     let args =
         ["clippy", "--quiet", "--locked", "--workspace", "--all-targets", "--", "-D", "warnings"];
-    SuiteTally::one(succeeds(cargo(root).args(args)))
+    SuiteTally::one(succeeds(linter(root).args(args)))
 }
 
 /// The features that `aldis` has alone: with all of them it is in every other suite.
 fn features(root: &Path) -> SuiteTally {
     let one = |features: &&str| {
         let args = ["check", "--quiet", "--locked", "--package", "aldis", "--no-default-features"];
-        let mut check = cargo(root);
+        let mut check = linter(root);
         SuiteTally::one(succeeds(check.args(args).args(["--features", features])))
     };
     ["", "config", "http", "cli"].iter().map(one).fold(SuiteTally::default(), SuiteTally::plus)
@@ -168,7 +169,7 @@ fn features(root: &Path) -> SuiteTally {
 
 fn docs(root: &Path) -> SuiteTally {
     let args = ["doc", "--quiet", "--locked", "--workspace", "--no-deps"];
-    SuiteTally::one(succeeds(cargo(root).args(args).env("RUSTDOCFLAGS", "-D warnings")))
+    SuiteTally::one(succeeds(linter(root).args(args).env("RUSTDOCFLAGS", "-D warnings")))
 }
 
 /// The counts in `12 passed; 3 failed…`, whatever separates them.
@@ -184,7 +185,28 @@ pub(crate) fn counts_of(text: &str, separator: char) -> Option<SuiteTally> {
 /// Without what Cargo told us of this package: some build scripts run anew where that changes, and
 /// what a plain `cargo test` has built would be built again.
 pub(crate) fn cargo(root: &Path) -> Command {
-    let mut command = Command::new(std::env::var_os("CARGO").unwrap_or("cargo".into()));
+    in_folder(root, Command::new(cargo_program()))
+}
+
+/// A Cargo that gives way and builds in a folder of its own, so that no other waits for its lock.
+fn linter(root: &Path) -> Command {
+    let mut command = in_folder(root, giving_way(cargo_program()));
+    command.env("CARGO_TARGET_DIR", root.join("target/lint"));
+    command
+}
+
+pub(crate) fn cargo_program() -> OsString {
+    std::env::var_os("CARGO").unwrap_or("cargo".into())
+}
+
+/// A program that runs on what others leave of the processors: other suites run beside.
+pub(crate) fn giving_way(program: impl AsRef<OsStr>) -> Command {
+    let mut command = Command::new("nice");
+    command.args(["-n", "19"]).arg(program);
+    command
+}
+
+fn in_folder(root: &Path, mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();
         if name.starts_with("CARGO_PKG_") || name.starts_with("CARGO_MANIFEST_") {
