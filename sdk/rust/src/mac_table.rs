@@ -123,11 +123,9 @@ impl MacTable {
     /// The port behind which a host is.
     #[inline(always)]
     pub fn get(&self, mac: MacAddr) -> Option<Port> {
-        let mac @ 1.. = number(mac) else { return None };
-        let line = &self.lines[self.line_of(mac)];
-        match line.find(mac) {
-            None if line.is_full() => self.find_further(mac),
-            half => half.map(port),
+        match number(mac) {
+            0 => None,
+            mac => self.half(mac).map(port),
         }
     }
 
@@ -136,9 +134,8 @@ impl MacTable {
     #[inline]
     pub fn insert(&mut self, mac: MacAddr, port: Port) -> bool {
         let (mac @ 1.., Some(half)) = (number(mac), half(port)) else { return false };
-        let entry = mac << 16 | half;
         // Nearly always it is there already; a line that is written has to go back to memory.
-        self.lines[self.line_of(mac)].find(mac) == Some(half) || self.put(entry)
+        self.half(mac) == Some(half) || self.put(mac << 16 | half)
     }
 
     /// Forgets all hosts.
@@ -154,15 +151,25 @@ impl MacTable {
         (mac.wrapping_mul(self.multiplier) >> 33 >> (31 - bits)) as usize
     }
 
+    /// The lower half of the port of an address that is not zero.
+    #[inline(always)]
+    fn half(&self, mac: u64) -> Option<u64> {
+        let line = &self.lines[self.line_of(mac)];
+        match line.find(mac) {
+            None if line.is_full() => self.further(mac),
+            half => half,
+        }
+    }
+
     /// Where its line is full: in those that follow it.
     #[cold]
-    fn find_further(&self, mac: u64) -> Option<Port> {
+    fn further(&self, mac: u64) -> Option<u64> {
         let (first, mask) = (self.line_of(mac), self.lines.len() - 1);
-        for probe in 1..PROBES_MAX {
-            let line = &self.lines[(first + probe) & mask];
+        let probes = (1..PROBES_MAX).map(|probe| &self.lines[(first + probe) & mask]);
+        for line in probes {
             match line.find(mac) {
                 None if line.is_full() => {}
-                half => return half.map(port),
+                half => return half,
             }
         }
         None
