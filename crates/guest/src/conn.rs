@@ -358,7 +358,7 @@ impl GuestConn {
         // What was said so far is written before a worker writes.
         self.writes = !self.out.is_empty();
         self.phase = Phase::Open(self.datapath.open(version));
-        self.datapath.lend(self.wire.as_ref().and_then(GuestWire::plain));
+        self.datapath.share_socket(self.wire.as_ref().and_then(GuestWire::plain));
         self.opened_at = Some(self.heard_at);
         Ok(())
     }

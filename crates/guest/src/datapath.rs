@@ -169,7 +169,7 @@ impl Datapath {
     }
 
     /// Workers may write to the guest, too.
-    pub(crate) fn lend(&self, socket: Option<Arc<TcpStream>>) {
+    pub(crate) fn share_socket(&self, socket: Option<Arc<TcpStream>>) {
         lock(&self.outbox).socket = socket;
     }
 

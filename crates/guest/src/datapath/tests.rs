@@ -102,7 +102,7 @@ fn connected(datapath: &Datapath) -> (TcpStream, TcpStream) {
     let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let ours = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
     ours.set_nonblocking(true).unwrap();
-    datapath.lend(Some(Arc::new(ours.try_clone().unwrap())));
+    datapath.share_socket(Some(Arc::new(ours.try_clone().unwrap())));
     (ours, listener.accept().unwrap().0)
 }
 
