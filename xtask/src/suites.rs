@@ -181,9 +181,6 @@ pub(crate) fn counts_of(text: &str, separator: char) -> Option<SuiteTally> {
 }
 
 /// The same cargo that started us, in the top folder.
-///
-/// Without what Cargo told us of this package: some build scripts run anew where that changes, and
-/// what a plain `cargo test` has built would be built again.
 pub(crate) fn cargo(root: &Path) -> Command {
     in_folder(root, Command::new(cargo_program()))
 }
@@ -195,6 +192,7 @@ fn linter(root: &Path) -> Command {
     command
 }
 
+/// The same cargo that started us.
 pub(crate) fn cargo_program() -> OsString {
     std::env::var_os("CARGO").unwrap_or("cargo".into())
 }
@@ -206,6 +204,8 @@ pub(crate) fn giving_way(program: impl AsRef<OsStr>) -> Command {
     command
 }
 
+/// In the top folder, and without what Cargo told us of this package: some build scripts run anew
+/// where that changes, and what a plain `cargo test` has built would be built again.
 fn in_folder(root: &Path, mut command: Command) -> Command {
     for (name, _) in std::env::vars_os() {
         let name = name.to_string_lossy();

@@ -10,7 +10,7 @@ const UP_LEN: usize = 16;
 const PORT_LEN: usize = 32;
 
 /// Requests that an application looks ahead to: what it needs for them fits the nearest cache.
-const LOOK_AHEAD: usize = 64;
+pub(crate) const LOOK_AHEAD: usize = 64;
 
 /// The buffer of a packet that the switch does not hold.
 pub const NO_BUFFER: u32 = u32::MAX;

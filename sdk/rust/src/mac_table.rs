@@ -4,14 +4,14 @@
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 
-use crate::events::Requests;
+use crate::events::{LOOK_AHEAD, Requests};
 use crate::types::{MacAddr, Port};
 
 /// Entries of a line, which is what a processor's caches load at once.
 const LINE: usize = 8;
 
-/// Lines that are loaded together: those of all requests that an application looks ahead to.
-const TOGETHER: usize = 128;
+/// Lines that are loaded together: two of each request that an application looks ahead to.
+const TOGETHER: usize = 2 * LOOK_AHEAD;
 
 /// Lines that are loaded without a branch between them.
 const UNROLLED: usize = 16;
@@ -113,7 +113,7 @@ impl MacTable {
             for lines in &unrolled[..(count * 2).div_ceil(UNROLLED)] {
                 loaded = lines.iter().fold(loaded, |loaded, line| loaded ^ line.0[0]);
             }
-            if count < TOGETHER / 2 {
+            if count < LOOK_AHEAD {
                 break;
             }
         }
@@ -125,7 +125,7 @@ impl MacTable {
     pub fn get(&self, mac: MacAddr) -> Option<Port> {
         match number(mac) {
             0 => None,
-            mac => self.half(mac).map(port),
+            mac => self.find(mac).map(port),
         }
     }
 
@@ -135,7 +135,7 @@ impl MacTable {
     pub fn insert(&mut self, mac: MacAddr, port: Port) -> bool {
         let (mac @ 1.., Some(half)) = (number(mac), half(port)) else { return false };
         // Nearly always it is there already; a line that is written has to go back to memory.
-        self.half(mac) == Some(half) || self.put(mac << 16 | half)
+        self.find(mac) == Some(half) || self.put(mac << 16 | half)
     }
 
     /// Forgets all hosts.
@@ -153,17 +153,17 @@ impl MacTable {
 
     /// The lower half of the port of an address that is not zero.
     #[inline(always)]
-    fn half(&self, mac: u64) -> Option<u64> {
+    fn find(&self, mac: u64) -> Option<u64> {
         let line = &self.lines[self.line_of(mac)];
         match line.find(mac) {
-            None if line.is_full() => self.further(mac),
+            None if line.is_full() => self.find_further(mac),
             half => half,
         }
     }
 
     /// Where its line is full: in those that follow it.
     #[cold]
-    fn further(&self, mac: u64) -> Option<u64> {
+    fn find_further(&self, mac: u64) -> Option<u64> {
         let (first, mask) = (self.line_of(mac), self.lines.len() - 1);
         let probes = (1..PROBES_MAX).map(|probe| &self.lines[(first + probe) & mask]);
         for line in probes {
