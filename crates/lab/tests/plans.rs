@@ -343,3 +343,31 @@ fn the_pages_are_what_their_points_and_discussions_make_of_them() {
         "aldis lab report docs/results/data --out results/report.html --markdown docs/results";
     assert!(stale.is_empty(), "{stale:?} are older than their points: run `{again}`");
 }
+
+/// A row of the README that links a page says what that page's points on 16 cores say.
+#[test]
+fn the_readme_has_the_numbers_of_the_pages() {
+    let root = experiments().join("..");
+    let readme = std::fs::read_to_string(root.join("README.md")).unwrap();
+    let designs = ["fair-rounds", "maestro-static-partition", "maestro-round-robin"];
+    let rows = [
+        ("maestro/figure-12", "DESIGN,7,throughput,", 1e-6),
+        ("maestro/figure-14", "DESIGN,7,probing-delay-mean,", 1.0),
+        ("maestro/figure-7", "\"DESIGN, 4 workers\",2.35x,deviation-worst,", 1.0),
+    ];
+    for (page, name, scale) in rows {
+        let link = format!("(docs/results/{page}.md)");
+        let row = readme.lines().find(|line| line.starts_with('|') && line.contains(&link));
+        let row = row.unwrap_or_else(|| panic!("the README has no row of {page}"));
+        let points = root.join(format!("docs/results/data/16-cores/{page}/points.csv"));
+        let points = std::fs::read_to_string(points).unwrap();
+        for (design, cell) in designs.iter().zip(row.split('|').skip(2)) {
+            let start = name.replace("DESIGN", design);
+            let value = points.lines().find_map(|line| line.strip_prefix(&start)).unwrap();
+            let value = value.split(',').next().unwrap().parse::<f64>().unwrap() * scale;
+            let said = cell.trim().trim_start_matches('*').split(' ').next().unwrap();
+            let decimals = said.split_once('.').map_or(0, |(_, decimals)| decimals.len());
+            assert_eq!(said, format!("{value:.decimals$}"), "README, {page}, {design}");
+        }
+    }
+}
