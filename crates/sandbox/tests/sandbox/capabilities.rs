@@ -77,6 +77,25 @@ fn what_is_not_granted_is_dropped_counted_and_told_once_a_second() {
 }
 
 #[test]
+fn a_flow_needs_its_message_and_its_packet_granted() {
+    let runtime = Runtime::from_now().unwrap();
+    let cases = [
+        ("", "packet-out"),
+        ("\"flow-mod\"", "packet-out"),
+        ("\"packet-out\"", "flow-mod"),
+        ("\"packet-out\", \"flow-mod\"", ""),
+    ];
+    for (granted, missing) in cases {
+        let app = FLOW.started(&runtime, &format!("[grants]\nmessages = [{granted}]\n"));
+        let answers = Network::new(&app, 1).batch(&[(0, 3, &frame(2, 1))]);
+        let is_granted = missing.is_empty();
+        assert_eq!(answers.sent.len(), if is_granted { 2 } else { 0 }, "{granted}: {answers:?}");
+        let refusal = (!is_granted).then(|| format!("{missing} is not granted"));
+        assert_eq!(app.status().last_refusal, refusal, "{granted}");
+    }
+}
+
+#[test]
 fn an_application_sees_and_touches_its_own_switches_alone() {
     let runtime = Runtime::from_now().unwrap();
     let grants = "[grants]\nswitches = [\"2\"]\nmessages = [\"packet-out\", \"barrier-request\"]\n";
