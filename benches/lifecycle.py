@@ -2,13 +2,18 @@
 """What it costs the others when applications come and go: throughput, delay and losses of `aldis bench` beside such changes.
 
     cargo build --release && benches/lifecycle.py [--rounds 5] [--seconds 3] [--every 0.1] [--app dhcp] [--apps …]
+    benches/lifecycle.py --package FILE [--cycles 1000]
 
 The controller has core 0, the load core 1. Rounds without and with changes take turns: in one with changes the application is
 stopped, or started, each --every seconds. With windows of 400 requests the rate and what went unanswered are read; with one
 request at a time the delays are. What counts is the ratio of a round with changes to the one before it without. At the end: what the
 worker itself measured between two batches, from taking a change until it returns to its switches.
+
+A package has to hold an application that leaves requests to others, as packet-count does. It is installed, stopped, started, stopped
+and removed so often beside one load; memory, descriptors and threads of the controller are read after 50 such cycles and after the
+last. Ends with 1 where a request was lost, a descriptor or ten threads are left, or memory grew by more than 5 %.
 """
-import argparse, json, os, socket, statistics, subprocess, sys, threading, time, urllib.request
+import argparse, json, os, signal, socket, statistics, subprocess, sys, tempfile, threading, time, urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -50,6 +55,51 @@ def changes(app, every, over, took):
         change(app, how)
 
 
+def held(pid):
+    """Resident KB, descriptors and threads of a process."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as status:
+        fields = dict(line.split(":", 1) for line in status if ":" in line)
+    return int(fields["VmRSS"].split()[0]), len(os.listdir(f"/proc/{pid}/fd")), int(fields["Threads"])
+
+
+def ask(method, path, body=b"", kind="application/json"):
+    request = urllib.request.Request(f"http://{HTTP}/api/v1/{path}", data=body, method=method, headers={"Content-Type": kind})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.loads(answer.read() or b"null")
+
+
+def cycle(package):
+    before = {app["name"] for app in ask("GET", "apps")["apps"]}
+    (name,) = {app["name"] for app in ask("POST", "apps", package, "application/octet-stream")["apps"]} - before
+    for how in ("stop", "start", "stop"):
+        ask("POST", f"apps/{name}/{how}")
+    ask("DELETE", f"apps/{name}")
+
+
+def cycles(options, controller):
+    """Cycles beside one load; false where something was lost or kept."""
+    with open(options.package, "rb") as file:
+        package = file.read()
+    load = ["bench", LISTEN, "-s", "16", "-M", "1000", "--outstanding", "16", "-l", "3600", "-m", "1000", "-w", "1", "--json"]
+    bench = pinned(1, options.aldis, *load, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    try:
+        time.sleep(3)
+        for _ in range(50):
+            cycle(package)
+        before, begun = held(controller.pid), time.monotonic()
+        for _ in range(options.cycles):
+            cycle(package)
+        took, after = time.monotonic() - begun, held(controller.pid)
+    finally:
+        bench.send_signal(signal.SIGINT)
+    counts = json.loads(bench.communicate(timeout=60)[0])["counts"]
+    more = after[0] / before[0] - 1
+    print(f"{options.cycles} cycles in {took:.0f} s beside {counts['answered']:,} requests, {counts['lost']} lost; "
+          f"KB, descriptors, threads: {before} and {after}, {more:+.1%} of memory")
+    # Threads of the HTTP server's pool end some seconds after their work.
+    return more <= 0.05 and after[1] <= before[1] and after[2] < before[2] + 10 and counts["lost"] == 0
+
+
 def bench(aldis, seconds, window, beside):
     over, took = threading.Event(), []
     thread = threading.Thread(target=changes, args=(*beside, over, took)) if beside else None
@@ -73,12 +123,17 @@ def main():
     asked.add_argument("--app", default="dhcp", help="the application that comes and goes")
     asked.add_argument("--apps", default="default", help="those of the controller, as --apps has them")
     asked.add_argument("--aldis", default=os.path.join(ROOT, "target/release/aldis"))
+    asked.add_argument("--package", help="an application that comes and goes as a whole")
+    asked.add_argument("--cycles", type=int, default=1000, help="with --package: how often")
     options = asked.parse_args()
     apps = [] if options.apps == "default" else ["--apps", options.apps]
-    controller = pinned(0, options.aldis, "run", "--workers", "1", "--listen", LISTEN, "--http", HTTP, *apps,
+    folder = tempfile.TemporaryDirectory()
+    controller = pinned(0, options.aldis, "run", "--workers", "1", "--listen", LISTEN, "--http", HTTP, "--app-folder", folder.name, *apps,
                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         time.sleep(1)
+        if options.package:
+            return 0 if cycles(options, controller) else 1
         for window, what, of in ((400, "requests a second", "rate"), (1, "p99, µs", "p99")):
             ratios, took, lost, longest = [], [], 0, [0, 0]
             for _ in range(options.rounds):
@@ -97,6 +152,7 @@ def main():
     finally:
         controller.terminate()
         controller.wait()
+        folder.cleanup()
 
 
 def figure(said, of):
