@@ -2,16 +2,16 @@
 """What it costs the others when applications come and go: throughput, delay and losses of `aldis bench` beside such changes.
 
     cargo build --release && benches/lifecycle.py [--rounds 5] [--seconds 3] [--every 0.1] [--app dhcp] [--apps …]
-    benches/lifecycle.py --package FILE [--cycles 1000]
+    benches/lifecycle.py --package FILE [--every 0.05] [--cycles 1000]
 
 The controller has core 0, the load core 1. Rounds without and with changes take turns: in one with changes the application is
 stopped, or started, each --every seconds. With windows of 400 requests the rate and what went unanswered are read; with one
 request at a time the delays are. What counts is the ratio of a round with changes to the one before it without. At the end: what the
 worker itself measured between two batches, from taking a change until it returns to its switches.
 
-A package has to hold an application that leaves requests to others, as packet-count does. It is installed, stopped, started, stopped
-and removed so often beside one load; memory, descriptors and threads of the controller are read after 50 such cycles and after the
-last. Ends with 1 where a request was lost, a descriptor or ten threads are left, or memory grew by more than 5 %.
+A package is installed, stopped, started, replaced by itself and removed in turn. It has to hold an application that leaves requests to
+others, as packet-count does. With --cycles it is so often, beside one load; memory, descriptors and threads of the controller are read
+after 50 such cycles and after the last. Ends with 1 where a request was lost, a descriptor or ten threads are left, or memory grew by more than 5 %.
 """
 import argparse, json, os, signal, socket, statistics, subprocess, sys, tempfile, threading, time, urllib.request
 
@@ -30,15 +30,6 @@ def pinned(core, *command, **more):
     return subprocess.Popen(["taskset", "-c", str(core), *command], **more)
 
 
-def change(app, how):
-    """Stops or starts the application; how long the controller took for it, in ms."""
-    request = urllib.request.Request(f"http://{HTTP}/api/v1/apps/{app}/{how}", data=b"{}", method="POST",
-                                     headers={"Content-Type": "application/json"})
-    begun = time.monotonic()
-    urllib.request.urlopen(request, timeout=15).read()
-    return (time.monotonic() - begun) * 1000
-
-
 def pauses():
     """What the changes so far kept the workers from their switches: how often, p99 and the longest, in µs."""
     with urllib.request.urlopen(f"http://{HTTP}/api/v1/statistics", timeout=15) as answer:
@@ -46,13 +37,41 @@ def pauses():
     return spread["count"], spread["p99"] / 1000, spread["max"] / 1000
 
 
-def changes(app, every, over, took):
-    how = "stop"
-    while not over.wait(every):
-        took.append(change(app, how))
-        how = "start" if how == "stop" else "stop"
-    if how == "start":
-        change(app, how)
+def ask(method, path, body=b"{}", kind="application/json"):
+    request = urllib.request.Request(f"http://{HTTP}/api/v1/{path}", data=body, method=method, headers={"Content-Type": kind})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        return json.loads(answer.read() or b"null")
+
+
+def turned(app):
+    """An application that the controller has is stopped and started; each step is a change, and is true where all is as it was."""
+    while True:
+        ask("POST", f"apps/{app}/stop")
+        yield False
+        ask("POST", f"apps/{app}/start")
+        yield True
+
+
+def cycled(package):
+    """A package is installed, stopped, started, replaced and removed, likewise."""
+    while True:
+        before = {app["name"] for app in ask("GET", "apps")["apps"]}
+        (name,) = {app["name"] for app in ask("POST", "apps", package, "application/octet-stream")["apps"]} - before
+        yield False
+        for method, path, *body in (("POST", "/stop"), ("POST", "/start"), ("PUT", "", package, "application/octet-stream")):
+            ask(method, f"apps/{name}{path}", *body)
+            yield False
+        ask("DELETE", f"apps/{name}")
+        yield True
+
+
+def changes(steps, every, over, took):
+    """Makes changes until it is over and all is as it was; how long the controller took for each, in ms."""
+    is_as_it_was = True
+    while not over.wait(every) or not is_as_it_was:
+        begun = time.monotonic()
+        is_as_it_was = next(steps)
+        took.append((time.monotonic() - begun) * 1000)
 
 
 def held(pid):
@@ -62,33 +81,25 @@ def held(pid):
     return int(fields["VmRSS"].split()[0]), len(os.listdir(f"/proc/{pid}/fd")), int(fields["Threads"])
 
 
-def ask(method, path, body=b"", kind="application/json"):
-    request = urllib.request.Request(f"http://{HTTP}/api/v1/{path}", data=body, method=method, headers={"Content-Type": kind})
-    with urllib.request.urlopen(request, timeout=60) as answer:
-        return json.loads(answer.read() or b"null")
-
-
-def cycle(package):
-    before = {app["name"] for app in ask("GET", "apps")["apps"]}
-    (name,) = {app["name"] for app in ask("POST", "apps", package, "application/octet-stream")["apps"]} - before
-    for how in ("stop", "start", "stop"):
-        ask("POST", f"apps/{name}/{how}")
-    ask("DELETE", f"apps/{name}")
+def read(package):
+    with open(package, "rb") as file:
+        return file.read()
 
 
 def cycles(options, controller):
     """Cycles beside one load; false where something was lost or kept."""
-    with open(options.package, "rb") as file:
-        package = file.read()
+    steps = cycled(read(options.package))
     load = ["bench", LISTEN, "-s", "16", "-M", "1000", "--outstanding", "16", "-l", "3600", "-m", "1000", "-w", "1", "--json"]
     bench = pinned(1, options.aldis, *load, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         time.sleep(3)
         for _ in range(50):
-            cycle(package)
+            while not next(steps):
+                pass
         before, begun = held(controller.pid), time.monotonic()
         for _ in range(options.cycles):
-            cycle(package)
+            while not next(steps):
+                pass
         took, after = time.monotonic() - begun, held(controller.pid)
     finally:
         bench.send_signal(signal.SIGINT)
@@ -123,8 +134,8 @@ def main():
     asked.add_argument("--app", default="dhcp", help="the application that comes and goes")
     asked.add_argument("--apps", default="default", help="those of the controller, as --apps has them")
     asked.add_argument("--aldis", default=os.path.join(ROOT, "target/release/aldis"))
-    asked.add_argument("--package", help="an application that comes and goes as a whole")
-    asked.add_argument("--cycles", type=int, default=1000, help="with --package: how often")
+    asked.add_argument("--package", help="the package of one that comes and goes, in its place")
+    asked.add_argument("--cycles", type=int, help="with --package: count what so many cycles leave behind")
     options = asked.parse_args()
     apps = [] if options.apps == "default" else ["--apps", options.apps]
     folder = tempfile.TemporaryDirectory()
@@ -132,13 +143,14 @@ def main():
                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     try:
         time.sleep(1)
-        if options.package:
+        if options.cycles:
             return 0 if cycles(options, controller) else 1
+        steps = cycled(read(options.package)) if options.package else turned(options.app)
         for window, what, of in ((400, "requests a second", "rate"), (1, "p99, µs", "p99")):
             ratios, took, lost, longest = [], [], 0, [0, 0]
             for _ in range(options.rounds):
                 before, _ = bench(options.aldis, options.seconds, window, None)
-                after, ms = bench(options.aldis, options.seconds, window, (options.app, options.every))
+                after, ms = bench(options.aldis, options.seconds, window, (steps, options.every))
                 one, other = figure(before, of), figure(after, of)
                 ratios.append(other / one)
                 took += ms

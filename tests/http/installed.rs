@@ -4,6 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use std::time::{Duration, Instant};
 
 use aldis_sandbox::{Package, Trust, pack};
 use aldis_testkit::Folder;
@@ -218,6 +219,26 @@ fn a_package_that_is_not_in_order_is_refused_with_its_field() {
     replaced(&bytes(&small), "it does not start");
     let answer = api.ask("DELETE", "/api/v1/apps/hub", &[], b"");
     assert!(answer.is_problem(409, "came with the controller"), "{answer:?}");
+}
+
+/// The version before is kept while the new one is watched, for half a minute without requests, and
+/// no longer than the new one is there.
+#[test]
+fn what_is_removed_while_it_is_watched_leaves_no_version_before_it() {
+    let mut controller = Running::start(&["--http", "127.0.0.1:0", "--apps", "hub"]);
+    let api = Api::of(&mut controller);
+    let watches = || controller.threads().iter().filter(|name| name.starts_with("watch-")).count();
+    let package = package().to_str().unwrap();
+    told(&api, &["app", "install", package]);
+    told(&api, &["app", "replace", package]);
+    assert_eq!(watches(), 1);
+    told(&api, &["app", "replace", package]);
+    told(&api, &["app", "remove", "simple-switch"]);
+    let deadline = Instant::now() + Duration::from_secs(10);
+    while watches() > 0 {
+        assert!(Instant::now() < deadline, "{:?}", controller.threads());
+        std::thread::sleep(Duration::from_millis(20));
+    }
 }
 
 /// Its memory is used up by hosts without end: it is started again, and quarantined in the end,

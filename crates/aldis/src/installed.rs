@@ -241,10 +241,16 @@ impl InstalledApps {
         Ok((application, space))
     }
 
+    /// Whether a version is still there: it was not removed, and not replaced.
+    fn is_in_place(&self, name: &str, version: &Installed) -> bool {
+        let shown = self.apps.shown();
+        shown.get(name).is_some_and(|there| there.application.is(&version.application))
+    }
+
     /// The version before comes back, where the one that failed is still there.
     fn go_back(&self, name: &'static str, before: Installed, failed: &Installed, why: &str) {
         let mut apps = self.lock();
-        if apps.get(name).is_none_or(|there| there.replaced != failed.replaced) {
+        if apps.get(name).is_none_or(|there| !there.application.is(&failed.application)) {
             // Meanwhile it was removed, or replaced again.
             let _ = before.application.stop();
             return;

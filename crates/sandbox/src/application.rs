@@ -196,6 +196,11 @@ impl Application {
         Ok(Application { hosted: Arc::new(hosted) })
     }
 
+    /// Whether both are one: another version of the same name is another application.
+    pub fn is(&self, other: &Application) -> bool {
+        Arc::ptr_eq(&self.hosted, &other.hosted)
+    }
+
     /// Its name.
     pub fn name(&self) -> &str {
         &self.hosted.manifest.name

@@ -155,6 +155,13 @@ impl Running {
         }
     }
 
+    /// The names of its threads, 15 letters at most.
+    pub fn threads(&self) -> Vec<String> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let names = tasks.flatten().map(|task| std::fs::read_to_string(task.path().join("comm")));
+        names.flatten().map(|name| name.trim_end().to_owned()).collect()
+    }
+
     /// Bytes of physical memory that it has.
     pub fn memory(&self) -> usize {
         let pages = std::fs::read_to_string(format!("/proc/{}/statm", self.child.id())).unwrap();

@@ -17,7 +17,8 @@ const AT_MOST: Duration = Duration::from_secs(30);
 
 const LOOK_EVERY: Duration = Duration::from_millis(20);
 
-/// Watches the new version on a thread of its own; stops the one before when it is over.
+/// Watches the new version on a thread of its own, for as long as it is there; stops the one
+/// before when it is over.
 pub(super) fn begin(
     apps: &Arc<InstalledApps>,
     name: &'static str,
@@ -27,7 +28,7 @@ pub(super) fn begin(
     let apps = Arc::clone(apps);
     let watch = move || {
         let begun = Instant::now();
-        loop {
+        while apps.is_in_place(name, &new) {
             let status = new.application.status();
             if let Some((kind, _)) = status.faults.iter().next() {
                 let last = new.application.lines().pop().map(|line| line.text);
@@ -35,12 +36,11 @@ pub(super) fn begin(
                 return apps.go_back(name, before, &new, &format!("{kind}: {why}"));
             }
             if status.batches >= BATCHES || begun.elapsed() >= AT_MOST {
+                info!("{name}: version {} stays", new.application.manifest().version);
                 break;
             }
             thread::sleep(LOOK_EVERY);
         }
-        let version = &new.application.manifest().version;
-        info!("{name}: version {version} stays");
         if let Err(fault) = before.application.stop() {
             warn!("{name}: the version before failed while it was stopped: {fault}");
         }
