@@ -137,6 +137,8 @@ def main():
     asked.add_argument("--package", help="the package of one that comes and goes, in its place")
     asked.add_argument("--cycles", type=int, help="with --package: count what so many cycles leave behind")
     options = asked.parse_args()
+    if options.cycles and not options.package:
+        asked.error("--cycles needs --package")
     apps = [] if options.apps == "default" else ["--apps", options.apps]
     folder = tempfile.TemporaryDirectory()
     controller = pinned(0, options.aldis, "run", "--workers", "1", "--listen", LISTEN, "--http", HTTP, "--app-folder", folder.name, *apps,

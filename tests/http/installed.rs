@@ -228,17 +228,20 @@ fn what_is_removed_while_it_is_watched_leaves_no_version_before_it() {
     let mut controller = Running::start(&["--http", "127.0.0.1:0", "--apps", "hub"]);
     let api = Api::of(&mut controller);
     let watches = || controller.threads().iter().filter(|name| name.starts_with("watch-")).count();
+    let wait_for = |count: usize| {
+        let deadline = Instant::now() + Duration::from_secs(10);
+        while watches() != count {
+            assert!(Instant::now() < deadline, "{:?}", controller.threads());
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    };
     let package = package().to_str().unwrap();
     told(&api, &["app", "install", package]);
     told(&api, &["app", "replace", package]);
-    assert_eq!(watches(), 1);
+    wait_for(1);
     told(&api, &["app", "replace", package]);
     told(&api, &["app", "remove", "simple-switch"]);
-    let deadline = Instant::now() + Duration::from_secs(10);
-    while watches() > 0 {
-        assert!(Instant::now() < deadline, "{:?}", controller.threads());
-        std::thread::sleep(Duration::from_millis(20));
-    }
+    wait_for(0);
 }
 
 /// Its memory is used up by hosts without end: it is started again, and quarantined in the end,
