@@ -9,9 +9,11 @@ stopped, or started, each --every seconds. With windows of 400 requests the rate
 request at a time the delays are. What counts is the ratio of a round with changes to the one before it without. At the end: what the
 worker itself measured between two batches, from taking a change until it returns to its switches.
 
-A package is installed, stopped, started, replaced by itself and removed in turn. It has to hold an application that leaves requests to
-others, as packet-count does. With --cycles it is so often, beside one load; memory, descriptors and threads of the controller are read
-after 50 such cycles and after the last. Ends with 1 where a request was lost, a descriptor or ten threads are left, or memory grew by more than 5 %.
+A package is installed, stopped, started, replaced by itself and removed in turn; in a round without changes it is installed and left
+alone, so that what it does with each request is no part of the ratio. It has to hold an application that leaves requests to others, as
+packet-count does. What asks for the changes shares the load's core, and runs while that has nothing to do. With --cycles it is so often,
+beside one load; memory, descriptors and threads of the controller are read after 50 such cycles and after the last.
+Ends with 1 where a request was lost, a descriptor or ten threads are left, or memory grew by more than 5 %.
 """
 import argparse, json, os, signal, socket, statistics, subprocess, sys, tempfile, threading, time, urllib.request
 
@@ -52,11 +54,17 @@ def turned(app):
         yield True
 
 
+def install(package):
+    """Installs a package; the name of its application."""
+    before = {app["name"] for app in ask("GET", "apps")["apps"]}
+    (name,) = {app["name"] for app in ask("POST", "apps", package, "application/octet-stream")["apps"]} - before
+    return name
+
+
 def cycled(package):
     """A package is installed, stopped, started, replaced and removed, likewise."""
     while True:
-        before = {app["name"] for app in ask("GET", "apps")["apps"]}
-        (name,) = {app["name"] for app in ask("POST", "apps", package, "application/octet-stream")["apps"]} - before
+        name = install(package)
         yield False
         for method, path, *body in (("POST", "/stop"), ("POST", "/start"), ("PUT", "", package, "application/octet-stream")):
             ask(method, f"apps/{name}{path}", *body)
@@ -68,6 +76,9 @@ def cycled(package):
 def changes(steps, every, over, took):
     """Makes changes until it is over and all is as it was; how long the controller took for each, in ms."""
     is_as_it_was = True
+    # It would keep the load from its core, and the load's delays would be counted.
+    os.sched_setaffinity(threading.get_native_id(), {1})
+    os.sched_setscheduler(threading.get_native_id(), os.SCHED_IDLE, os.sched_param(0))
     while not over.wait(every) or not is_as_it_was:
         begun = time.monotonic()
         is_as_it_was = next(steps)
@@ -147,11 +158,15 @@ def main():
         time.sleep(1)
         if options.cycles:
             return 0 if cycles(options, controller) else 1
-        steps = cycled(read(options.package)) if options.package else turned(options.app)
+        package = read(options.package) if options.package else None
+        steps = cycled(package) if package else turned(options.app)
         for window, what, of in ((400, "requests a second", "rate"), (1, "p99, µs", "p99")):
             ratios, took, lost, longest = [], [], 0, [0, 0]
             for _ in range(options.rounds):
+                name = install(package) if package else None
                 before, _ = bench(options.aldis, options.seconds, window, None)
+                if name:
+                    ask("DELETE", f"apps/{name}")
                 after, ms = bench(options.aldis, options.seconds, window, (steps, options.every))
                 one, other = figure(before, of), figure(after, of)
                 ratios.append(other / one)

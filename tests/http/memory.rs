@@ -13,7 +13,7 @@ use super::ask::{asked, told};
 use super::installed::{app, repacked};
 
 /// Has it answer requests of these many hosts, until it answered so many bytes. All answers that
-/// may be under way to a switch, 8 of 16 KiB, have room in its outbox, so that none is dropped where
+/// may be under way to a switch, 8 of 16 KiB, have room in its outbox: no switch is dropped where
 /// the load gets no processor for a while.
 fn answers(controller: &Running, api: &Api, name: &str, hosts: &str, bytes: u64) {
     let wrote = |it: &Value| it["counted"]["bytes_out"].as_u64().unwrap_or_default();

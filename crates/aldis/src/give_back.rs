@@ -56,11 +56,7 @@ pub(crate) fn resident() -> Option<usize> {
 
 #[cfg(target_env = "gnu")]
 fn trim() {
-    unsafe extern "C" {
-        /// `malloc_trim(3)` of glibc.
-        safe fn malloc_trim(pad: usize) -> core::ffi::c_int;
-    }
-    malloc_trim(0);
+    crate::c_calls::malloc_trim(0);
 }
 
 /// Other allocators give back by themselves.

@@ -44,6 +44,7 @@ use crate::address::read;
 
 use crate::admin::Admin;
 use crate::app_registry::BUILT_IN;
+use crate::background::in_background;
 use crate::give_back::resident;
 use crate::guests::{GuestSet, NotAGuest};
 #[cfg(feature = "sandbox")]
@@ -164,7 +165,9 @@ impl Informed {
             installed,
         )?;
         let admin = Arc::clone(admin);
-        let started = HttpServer::start(listening, Arc::new(watched), admin, incoming, log, access);
+        let controller = Arc::new(watched);
+        let start = || HttpServer::start(listening, controller, admin, incoming, log, access);
+        let started = in_background(start);
         started.map(Some).map_err(|error| format!("cannot start to serve HTTP: {error}"))
     }
 }

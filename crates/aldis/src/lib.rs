@@ -20,7 +20,10 @@ mod admin;
 pub mod app_registry;
 #[cfg(feature = "cli")]
 mod args;
+#[cfg(feature = "http")]
+mod background;
 mod banner;
+mod c_calls;
 mod config;
 mod controller;
 mod counters;
