@@ -149,8 +149,9 @@ struct Seat {
     late_slots: Arc<LateSlots>,
     /// What is counted of it.
     counted: Arc<AppStats>,
-    /// The application that they count, which keeps them under another version.
-    entry: Option<Arc<AppEntry>>,
+    /// The name of the application that they count, which keeps them under another version. The
+    /// application itself is not held: to drop the last of it takes longer than a worker may.
+    counted_of: &'static str,
     alarm: Alarm,
 }
 
@@ -161,7 +162,7 @@ impl Default for Seat {
             generation: 0,
             late_slots: Arc::default(),
             counted: Arc::default(),
-            entry: None,
+            counted_of: "",
             alarm: Alarm::Never,
         }
     }
@@ -217,13 +218,10 @@ impl Pipeline {
             seat.late_slots = Arc::clone(&place.late_slots);
             if seat.app.is_none() {
                 let app = place.instance();
-                let counts = |of: &Arc<AppEntry>| {
-                    of.name == place.app.name && seat.counted.names() == app.counts()
-                };
-                if !seat.entry.as_ref().is_some_and(counts) {
-                    seat.counted = Arc::new(AppStats::new(app.counts()));
+                let name = place.app.name;
+                if seat.counted_of != name || seat.counted.names() != app.counts() {
+                    (seat.counted, seat.counted_of) = (Arc::new(AppStats::new(app.counts())), name);
                 }
-                seat.entry = Some(Arc::clone(&place.app));
                 seat.generation = place.generation;
                 seat.alarm = Alarm::first(app.timer(), self.worker);
                 seat.app = Some(app);

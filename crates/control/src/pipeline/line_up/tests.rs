@@ -185,6 +185,27 @@ fn an_application_that_starts_again_has_new_slots_on_switches_new_and_old() {
 }
 
 #[test]
+fn an_application_that_was_removed_is_dropped_by_none_of_the_workers() {
+    let mut stage = Stage::of(&both());
+    let kept = Arc::new(());
+    let of = Arc::clone(&kept);
+    let make = move || {
+        let _ = &of;
+        Plain("plain ")
+    };
+    stage.take(stage.line_up.adding(Arc::new(AppEntry::of(make)), None));
+    stage.start("plain", &[], 1);
+    assert!(Arc::strong_count(&kept) > 1);
+    stage.take(stage.line_up.stopping("plain"));
+    // As the engine does it, which holds the line-up before until all workers have the next.
+    let before = Arc::clone(&stage.line_up);
+    stage.take(stage.line_up.removing("plain"));
+    assert!(Arc::strong_count(&kept) > 1, "a worker dropped it");
+    drop(before);
+    assert_eq!(Arc::strong_count(&kept), 1, "a worker holds it");
+}
+
+#[test]
 fn an_application_that_failed_can_be_started_again() {
     let mut stage = Stage::of(&both());
     let switch = stage.join(1);
