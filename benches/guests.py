@@ -2,8 +2,9 @@
 """What passing through Aldis to a guest costs: `aldis bench` against a guest behind the controller, and against it directly.
 
     cargo build --release && benches/guests.py [--rounds 5] [--seconds 3] [--switches 16] [--guest "aldis bench null"]
-    benches/guests.py --beside [deaf floods dies] [--turns 8] [--apps learning-switch]: what an observer that does not read, floods
-        or dies costs the default applications, or those, in the second in which it comes and from then on; paused in turn
+    benches/guests.py --beside [deaf floods dies nothing] [--turns 8] [--rate 4000000] [--apps learning-switch]: what an observer
+        that does not read, floods or dies costs the default applications, or those, in the second in which it comes and from then
+        on; paused in turn
 
 The controller has core 0, the guest and the load core 1, unless --cores says otherwise. Rounds through the controller and
 directly take turns. With windows of 400 requests the rate is read, and the CPU time of the controller per request. The delay is of
@@ -12,7 +13,9 @@ core wakes no other where it is connected directly, as no switch does. What coun
 the controller and the one directly before it.
 
 Beside a guest, one load goes on throughout, and each turn is compared with the pauses before and behind it: what the machine does
-meanwhile drops out.
+meanwhile drops out, as far as it lasts. What is left of it is what turns show in which no guest comes (nothing). The load asks for
+as much as is answered, or for no more than a --rate. Where the machine bears that at its slowest, rates differ by what the guest
+does alone.
 """
 import argparse, json, os, shlex, socket, statistics, subprocess, sys, threading, time
 
@@ -24,6 +27,8 @@ WARM_UP = 3
 # Seconds in which a guest that was paused is let go.
 SETTLES = 0.25
 KINDS = ("deaf", "floods", "dies")
+# Turns in which no guest comes.
+NOTHING = "nothing"
 
 
 def free():
@@ -75,11 +80,12 @@ def main():
     parser.add_argument("--cores", type=lambda cores: cores.split(","), help="of the controller, the guest and the load: 0,1,1")
     parser.add_argument("--openflow", help="1.0 or 1.3: what the switches speak")
     parser.add_argument("--guest", help="another guest: its command, in which LISTEN stands for HOST:PORT")
-    parser.add_argument("--beside", nargs="*", choices=KINDS, metavar="KIND",
-                        help="what guests that misbehave cost others: deaf, floods, dies; all unless named")
+    parser.add_argument("--beside", nargs="*", choices=(*KINDS, NOTHING), metavar="KIND",
+                        help="what guests that misbehave cost others: deaf, floods, dies, all unless named; or nothing")
     parser.add_argument("--turns", type=int, default=8, help="with --beside: how often a guest comes in a round")
+    parser.add_argument("--rate", type=int, help="with --beside: offer no more requests a second than that")
     parser.add_argument("--apps", help="with --beside: the applications, as for aldis run")
-    parser.add_argument("--play", nargs=2, metavar=("KIND", "HOST:PORT"), help="be a guest that is deaf, floods or dies")
+    parser.add_argument("--play", nargs=2, metavar=("KIND", "HOST:PORT"), help="be such a guest")
     args = parser.parse_args()
     args.delay_cores = args.cores or [f"0-{os.cpu_count() - 1}"] * 3
     args.cores = args.cores or ["0", "1", "1"]
@@ -174,15 +180,19 @@ def one_beside(args, kind, listen, http, controller):
 
     One load goes on throughout, so that the switches are there when the guest comes. Its rate is read in pieces of LOOP seconds.
     """
-    ask = lambda *words: subprocess.run([args.aldis, "guest", *words, "--http", http], check=True, stdout=subprocess.DEVNULL)
+    def ask(*words):
+        if kind != NOTHING:
+            subprocess.run([args.aldis, "guest", *words, "--http", http], check=True, stdout=subprocess.DEVNULL)
+
     turn = 1 + 2 * args.seconds + SETTLES + 0.25
     at, loops = free(), int((WARM_UP + args.seconds + args.turns * turn + 2) / LOOP)
     guest = pinned(args.cores[1], sys.executable, __file__, "--play", kind, at)
+    rated = ["--rate", str(args.rate)] if args.rate else []
     load = None
     try:
         listens(at)
         load = subprocess.Popen(["taskset", "-c", args.cores[2], args.aldis, "bench", listen, "-s", str(args.switches),
-                                 "-M", "1000", "-m", str(round(LOOP * 1000)), "-l", str(loops), "--outstanding", "400",
+                                 "-M", "1000", "-m", str(round(LOOP * 1000)), "-l", str(loops), "--outstanding", "400", *rated,
                                  "-w", "0", "--json"],
                                 stdout=subprocess.PIPE)
         begun = time.monotonic()

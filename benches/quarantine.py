@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """What an application that loops, traps, allocates or floods costs the others: `aldis bench` beside it, until it is quarantined.
 
-    cargo build --release && benches/quarantine.py [--turns 10] [--seconds 2]
+    cargo build --release && benches/quarantine.py [--turns 10] [--seconds 2] [--rate 4000000]
 
-The controller has core 0, the load core 1. One load goes on throughout. In each turn an application is installed that misbehaves in
-every call from its 50th on; when it is in quarantine it is removed. Each turn is compared with the pauses before and behind it, of
---seconds each: its first second, which begins with its first failure, and so many seconds from then on. How long it takes from the
-first failure to the quarantine is read from the controller.
+The controller has core 0, the load core 1. One load goes on throughout: it asks for as much as is answered, or for no more than a
+--rate. Where the machine bears that at its slowest, rates differ by what the application does alone. In each turn an application is
+installed that misbehaves in every call from its 50th on; when it is in quarantine it is removed. Each turn is compared with the
+pauses before and behind it, of --seconds each: its first second, which begins with its first failure, and so many seconds from then
+on. How long it takes from the first failure to the quarantine is read from the controller.
 """
 import argparse, json, os, socket, statistics, subprocess, sys, tempfile, time, urllib.request
 
@@ -83,8 +84,9 @@ def turns(options, listen, http, name, package):
     """Of each turn the rates of its first second and of those that follow, to those of the pauses around it, and how long its
     quarantine took; and how many requests were lost in all."""
     loops = int((WARM_UP + options.seconds + options.turns * (2 * options.seconds + 1 + TURN_MORE) + 2) / LOOP)
+    rated = ["--rate", str(options.rate)] if options.rate else []
     load = subprocess.Popen(["taskset", "-c", "1", options.aldis, "bench", listen, "-s", "16", "-M", "1000", "--outstanding", "400",
-                             "-l", str(loops), "-m", str(round(LOOP * 1000)), "-w", "0", "--json"],
+                             *rated, "-l", str(loops), "-m", str(round(LOOP * 1000)), "-w", "0", "--json"],
                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     begun = time.monotonic()
 
@@ -123,6 +125,7 @@ def main():
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--turns", type=int, default=10)
     asked.add_argument("--seconds", type=float, default=2)
+    asked.add_argument("--rate", type=int, help="offer no more requests a second than that")
     asked.add_argument("--aldis", default=os.path.join(ROOT, "target/release/aldis"))
     options = asked.parse_args()
     listen, http = free(), free()
