@@ -37,9 +37,11 @@ const PIECE: usize = 4096 + 64;
 const SMALL_CUTS: usize = 4;
 const SMALL_CUT: usize = 64 * 1024;
 
-/// Whether memory of this layout is a piece of the pool.
+/// Whether memory of this layout is a piece of the pool. Without a range's methods, which are calls
+/// where code is to be little, and each allocation would make them.
+#[inline(always)]
 fn is_piece(layout: Layout) -> bool {
-    (PIECE_MIN..=PIECE).contains(&layout.size()) && layout.align() <= 64
+    matches!(layout.size(), PIECE_MIN..=PIECE) && layout.align() <= 64
 }
 
 /// Pieces that are free. Tables grow to a bound and keep their size, so that what was cut once is
@@ -117,9 +119,12 @@ impl Free {
 const _: () = assert!(PIECE.is_multiple_of(64) && SMALL_CUT > PIECE);
 
 /// The bytes of the whole large pages for memory of this layout, if it is large enough to fill one.
+#[inline(always)]
 fn in_pages(layout: Layout) -> Option<usize> {
-    let is_large = layout.size() >= PAGE && layout.align() <= PAGE;
-    is_large.then(|| layout.size().checked_next_multiple_of(PAGE))?
+    if layout.size() < PAGE || layout.align() > PAGE {
+        return None;
+    }
+    layout.size().checked_next_multiple_of(PAGE)
 }
 
 /// Whole large pages from the kernel, of zeros: none is resident before it is written to. `size` is
