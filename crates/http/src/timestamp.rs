@@ -43,8 +43,22 @@ pub(crate) fn rfc3339(since_1970: Duration) -> String {
     let (days, second) = (since_1970.as_secs() / DAY_S, since_1970.as_secs() % DAY_S);
     let (year, month, day) = civil(days);
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    let ms = since_1970.subsec_millis();
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}.{ms:03}Z")
+    let mut text = *b"0000-00-00T00:00:00.000Z";
+    let ms = since_1970.subsec_millis().into();
+    let parts = [(0..4, year), (5..7, month), (8..10, day), (11..13, hour), (14..16, minute)];
+    for (place, number) in parts.into_iter().chain([(17..19, second), (20..23, ms)]) {
+        write_digits(&mut text[place], number);
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The last digits of a number, as many as there is room for. A list of ten thousand hosts has
+/// twenty thousand dates; with `format!` they and the addresses were a third of its time.
+fn write_digits(place: &mut [u8], mut number: u64) {
+    for digit in place.iter_mut().rev() {
+        *digit = b'0' + (number % 10) as u8;
+        number /= 10;
+    }
 }
 
 /// Year, month and day of a day after 1970-01-01, in the Gregorian calendar: eras of 400 years, and

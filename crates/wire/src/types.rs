@@ -35,9 +35,22 @@ impl MacAddr {
 
 impl fmt::Display for MacAddr {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, f] = self.0;
-        write!(formatter, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{f:02x}")
+        let mut text = [b':'; 17];
+        for (place, byte) in text.chunks_mut(3).zip(self.0) {
+            place[..2].copy_from_slice(&hexadecimal(byte));
+        }
+        write_ascii(&text, formatter)
     }
+}
+
+/// The two digits of a byte. Lists of ten thousand hosts are written with them, and `{:02x}` goes
+/// through all that it might be asked for.
+fn hexadecimal(byte: u8) -> [u8; 2] {
+    [byte >> 4, byte & 0xf].map(|half| b"0123456789abcdef"[usize::from(half)])
+}
+
+fn write_ascii(text: &[u8], to: &mut fmt::Formatter<'_>) -> fmt::Result {
+    to.write_str(core::str::from_utf8(text).map_err(|_| fmt::Error)?)
 }
 
 impl fmt::Debug for MacAddr {
@@ -62,7 +75,11 @@ pub struct DatapathId(pub u64);
 
 impl fmt::Display for DatapathId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:016x}", self.0)
+        let mut text = [0; 16];
+        for (place, byte) in text.chunks_exact_mut(2).zip(self.0.to_be_bytes()) {
+            place.copy_from_slice(&hexadecimal(byte));
+        }
+        write_ascii(&text, f)
     }
 }
 

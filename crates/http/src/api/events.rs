@@ -6,13 +6,13 @@ use aldis_control::SwitchPort;
 use aldis_control::controller_event::{ControllerEvent, Found, HostNow, LinkNow};
 use aldis_control::session::Close;
 use aldis_wire::msg::PortChangeReason;
+use axum::Extension;
 use axum::body::Bytes;
 use axum::extract::State;
 use axum::extract::ws::rejection::WebSocketUpgradeRejection;
 use axum::extract::ws::{CloseFrame, Message, WebSocket, WebSocketUpgrade};
 use axum::http::header::HeaderMap;
 use axum::response::Response;
-use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 use tokio::time::timeout;
 #[cfg(test)]
@@ -421,7 +421,7 @@ pub(crate) struct Recent {
 pub(crate) async fn recent(
     State(shared): Ctx,
     Query(Recent { limit, cursor }): Query<Recent>,
-) -> Result<Json<Page<Event>>, Problem> {
+) -> Result<Page<Event>, Problem> {
     let mut place = shared.events.newest().place(Some(cursor.as_deref().unwrap_or("oldest")))?;
     let all = shared.events.newest().read(&mut place, EVENTS_KEPT, &shared.date());
     let at = |(at, _): &(usize, Arc<EncodedEvent>)| at + 1;
@@ -429,5 +429,5 @@ pub(crate) async fn recent(
     let page = Page::cut(&numbered, limit, None, at, |(_, kept)| kept.event.clone())?;
     // A place among the events is the id of one.
     let next = page.next.and_then(|_| page.items.last().map(|event| event.id.clone()));
-    Ok(Json(Page { next, ..page }))
+    Ok(Page { next, ..page })
 }

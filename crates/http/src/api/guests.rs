@@ -275,8 +275,8 @@ fn not_changed(why: NotChanged) -> Problem {
 #[cfg_attr(test, utoipa::path(get, path = "/api/v1/guests", operation_id = "guests", tag = "controller", responses(
     (status = 200, description = "Guests, by name", body = Page<Guest>),
 )))]
-pub(crate) async fn list(State(shared): Ctx) -> Json<Page<Guest>> {
-    Json(all(&*shared.controller))
+pub(crate) async fn list(State(shared): Ctx) -> Page<Guest> {
+    all(&*shared.controller)
 }
 
 /// One of them
@@ -390,11 +390,11 @@ pub(crate) async fn resume(
 pub(crate) async fn remove(
     State(shared): Ctx,
     Path(name): Path<String>,
-) -> Result<Json<Page<Guest>>, Problem> {
+) -> Result<Page<Guest>, Problem> {
     let controller = Arc::clone(&shared.controller);
     blocking(move || {
         controller.remove_guest(&name).map_err(not_changed)?;
-        Ok(Json(all(&*controller)))
+        Ok(all(&*controller))
     })
     .await?
 }

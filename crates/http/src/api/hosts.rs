@@ -4,7 +4,6 @@ use std::net::IpAddr;
 
 use aldis_apps::hosts;
 use aldis_wire::DatapathId;
-use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 #[cfg(test)]
@@ -79,15 +78,13 @@ pub(crate) struct HostFilter {
 pub(crate) async fn list(
     State(shared): Ctx,
     Query(filter): Query<HostFilter>,
-) -> Result<Json<Page<Host>>, Problem> {
+) -> Result<Page<Host>, Problem> {
     let wanted = HostQuery::read(&filter)?;
     let hosts = shared.hosts()?;
     let mut hosts: Vec<_> = hosts.into_iter().filter(|host| wanted.lets(host)).collect();
     hosts.sort_unstable_by_key(place);
     let cursor = filter.cursor.as_deref().map(HostCursor::read).transpose()?;
-    let page =
-        Page::cut(&hosts, filter.limit, cursor, place, |host| Host::new(&shared.calendar, host));
-    page.map(Json)
+    Page::cut(&hosts, filter.limit, cursor, place, |host| Host::new(&shared.calendar, host))
 }
 
 /// A filter whose values were read.

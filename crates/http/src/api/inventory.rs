@@ -9,7 +9,6 @@ use aldis_wire::msg::{
     StatsRequestBody,
 };
 use aldis_wire::v13::meter_band::BandEffect;
-use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 #[cfg(test)]
@@ -172,7 +171,7 @@ pub struct Band {
 pub(crate) async fn ports(
     State(shared): Ctx,
     Dpid(dpid): Dpid,
-) -> Result<Json<Page<PortCounters>>, Problem> {
+) -> Result<Page<PortCounters>, Problem> {
     let any = PortStatsRequest { port_no: PortNo::ANY };
     let body = stats(&shared, dpid, StatsRequestBody::PortStats(any)).await?;
     let StatsReplyBody::PortStats(mut ports) = body else { return Err(unasked(dpid)) };
@@ -193,7 +192,7 @@ pub(crate) async fn ports(
         collisions: counted(stats.collisions),
         age_s: age(stats.duration_sec, stats.duration_nsec),
     };
-    Ok(Json(Page::whole(ports.iter().map(show))))
+    Ok(Page::whole(ports.iter().map(show)))
 }
 
 /// The counters of a switch's tables
@@ -206,7 +205,7 @@ pub(crate) async fn ports(
 pub(crate) async fn tables(
     State(shared): Ctx,
     Dpid(dpid): Dpid,
-) -> Result<Json<Page<TableCounters>>, Problem> {
+) -> Result<Page<TableCounters>, Problem> {
     let body = stats(&shared, dpid, StatsRequestBody::Table).await?;
     let StatsReplyBody::Table(mut tables) = body else { return Err(unasked(dpid)) };
     tables.sort_by_key(|table| table.table_id);
@@ -216,7 +215,7 @@ pub(crate) async fn tables(
         lookups: counted(stats.lookup_count),
         matched: counted(stats.matched_count),
     };
-    Ok(Json(Page::whole(tables.iter().map(show))))
+    Ok(Page::whole(tables.iter().map(show)))
 }
 
 /// The counters of a switch's queues
@@ -229,7 +228,7 @@ pub(crate) async fn tables(
 pub(crate) async fn queues(
     State(shared): Ctx,
     Dpid(dpid): Dpid,
-) -> Result<Json<Page<QueueCounters>>, Problem> {
+) -> Result<Page<QueueCounters>, Problem> {
     let any = QueueStatsRequest { port_no: PortNo::ANY, queue_id: QueueNo::ALL };
     let body = stats(&shared, dpid, StatsRequestBody::Queue(any)).await?;
     let StatsReplyBody::Queue(mut queues) = body else { return Err(unasked(dpid)) };
@@ -242,7 +241,7 @@ pub(crate) async fn queues(
         tx_errors: counted(stats.tx_errors),
         age_s: age(stats.duration_sec, stats.duration_nsec),
     };
-    Ok(Json(Page::whole(queues.iter().map(show))))
+    Ok(Page::whole(queues.iter().map(show)))
 }
 
 /// The groups of a switch
@@ -253,10 +252,7 @@ pub(crate) async fn queues(
     (status = 422, description = "OpenFlow 1.0 has no groups", body = Problem),
     (status = 504, description = "The switch did not answer", body = Problem),
 )))]
-pub(crate) async fn groups(
-    State(shared): Ctx,
-    Dpid(dpid): Dpid,
-) -> Result<Json<Page<Group>>, Problem> {
+pub(crate) async fn groups(State(shared): Ctx, Dpid(dpid): Dpid) -> Result<Page<Group>, Problem> {
     let any = GroupStatsRequest { group_id: GroupNo::ALL };
     let both = [StatsRequestBody::GroupDesc, StatsRequestBody::Group(any)];
     let bodies = all_stats(&shared, dpid, both).await?;
@@ -288,7 +284,7 @@ pub(crate) async fn groups(
             buckets: desc.buckets.iter().enumerate().map(bucket).collect(),
         }
     };
-    Ok(Json(Page::whole(groups.iter().map(show))))
+    Ok(Page::whole(groups.iter().map(show)))
 }
 
 /// The meters of a switch
@@ -299,10 +295,7 @@ pub(crate) async fn groups(
     (status = 422, description = "OpenFlow 1.0 has no meters, and some switches have none", body = Problem),
     (status = 504, description = "The switch did not answer", body = Problem),
 )))]
-pub(crate) async fn meters(
-    State(shared): Ctx,
-    Dpid(dpid): Dpid,
-) -> Result<Json<Page<Meter>>, Problem> {
+pub(crate) async fn meters(State(shared): Ctx, Dpid(dpid): Dpid) -> Result<Page<Meter>, Problem> {
     let all = MeterRequest { meter_id: MeterNo::ALL };
     let both = [StatsRequestBody::MeterConfig(all), StatsRequestBody::Meter(all)];
     let bodies = all_stats(&shared, dpid, both).await?;
@@ -333,7 +326,7 @@ pub(crate) async fn meters(
             bands: config.bands.iter().enumerate().map(band).collect(),
         }
     };
-    Ok(Json(Page::whole(meters.iter().map(show))))
+    Ok(Page::whole(meters.iter().map(show)))
 }
 
 /// All ones is what a switch says that does not count.

@@ -4,7 +4,6 @@ use aldis_apps::SwitchPort;
 use aldis_apps::topology::{Ends, LinkState, MapLink};
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortNo;
-use axum::Json;
 use axum::extract;
 use serde::{Deserialize, Serialize};
 #[cfg(test)]
@@ -89,7 +88,7 @@ pub(crate) struct LinkFilter {
 pub(crate) async fn list(
     extract::State(shared): Ctx,
     Query(filter): Query<LinkFilter>,
-) -> Result<Json<Page<Link>>, Problem> {
+) -> Result<Page<Link>, Problem> {
     let dpid = filter.dpid.as_deref().map(Dpid::read).transpose()?;
     let links = shared.controller.links().ok_or_else(|| super::not_published("links"))?;
     let lets = |link: &MapLink| {
@@ -99,9 +98,7 @@ pub(crate) async fn list(
     let mut links: Vec<_> = links.into_iter().filter(lets).collect();
     links.sort_unstable_by_key(place);
     let cursor = filter.cursor.as_deref().map(LinkCursor::read).transpose()?;
-    let page =
-        Page::cut(&links, filter.limit, cursor, place, |link| Link::new(&shared.calendar, link));
-    page.map(Json)
+    Page::cut(&links, filter.limit, cursor, place, |link| Link::new(&shared.calendar, link))
 }
 
 /// Both ends, as `DPID-PORT-DPID-PORT`.

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use axum::Extension;
 use axum::extract::State;
 use axum::http::header::HeaderMap;
 use axum::response::Response;
-use axum::{Extension, Json};
 use serde::{Deserialize, Serialize};
 #[cfg(test)]
 use utoipa::{IntoParams, ToSchema};
@@ -73,7 +73,7 @@ pub(crate) struct LinesWanted {
 pub(crate) async fn list(
     State(shared): Ctx,
     Query(LinesWanted { level, limit, cursor }): Query<LinesWanted>,
-) -> Result<Json<Page<LogLine>>, Problem> {
+) -> Result<Page<LogLine>, Problem> {
     let all: &Newest<EncodedLine> = RingItem::all(&shared);
     let mut place = all.place(Some(cursor.as_deref().unwrap_or("oldest")))?;
     let mut lines = all.read(&mut place, usize::MAX, &shared.date());
@@ -83,7 +83,7 @@ pub(crate) async fn list(
     let page = Page::cut(&numbered, limit, None, at, |(_, kept)| kept.line.clone())?;
     // A place among the lines is the id of one.
     let next = page.next.and_then(|_| page.items.last().map(|line| line.id.clone()));
-    Ok(Json(Page { next, ..page }))
+    Ok(Page { next, ..page })
 }
 
 /// The log from now on, or from a line on, as server-sent events

@@ -1,11 +1,17 @@
 //! Lists come in pages.
 
+use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::response::{IntoResponse, Response};
 use serde::{Deserialize, Serialize};
 #[cfg(test)]
 use utoipa::ToSchema;
 
 use crate::limits::PAGE_MAX;
 use crate::problem::Problem;
+
+/// Bytes with which an answer begins, before it grows.
+const ANSWER_BYTES: usize = 4096;
 
 /// One page of a list, in order.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -51,6 +57,20 @@ impl<T> Page<T> {
             next: next.map(|last| place(last).to_string()),
             items: shown.iter().map(show).collect(),
         })
+    }
+}
+
+/// A list is the longest of answers. `axum::Json` writes each word of it into a buffer by two calls,
+/// which made ten thousand hosts take a tenth longer.
+impl<T: Serialize> IntoResponse for Page<T> {
+    fn into_response(self) -> Response {
+        let mut answer = Vec::with_capacity(ANSWER_BYTES);
+        match serde_json::to_writer(&mut answer, &self) {
+            Ok(()) => ([(CONTENT_TYPE, "application/json")], answer).into_response(),
+            Err(why) => {
+                Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "failed", why).into_response()
+            }
+        }
     }
 }
 

@@ -5,7 +5,6 @@ use aldis_apps::monitor::{PortRates, Statistics, StatisticsRow};
 use aldis_control::Time;
 use aldis_wire::DatapathId;
 use aldis_wire::msg::PortStats;
-use axum::Json;
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
 #[cfg(test)]
@@ -81,7 +80,7 @@ pub(crate) struct SampleFilter {
 pub(crate) async fn list(
     State(shared): Ctx,
     Query(filter): Query<SampleFilter>,
-) -> Result<Json<Page<PortSample>>, Problem> {
+) -> Result<Page<PortSample>, Problem> {
     let world = shared.controller.world();
     let statistics = world.part::<Statistics>();
     let statistics = statistics.ok_or_else(|| super::not_published("port statistics"))?;
@@ -89,7 +88,7 @@ pub(crate) async fn list(
     let cursor = filter.cursor.as_deref().map(PortCursor::read).transpose()?;
     let place = |of: &SampledPort<'_>| PortCursor(of.dpid, of.row.stats.port_no.0);
     let show = |of: &SampledPort<'_>| of.show(&shared.calendar);
-    Page::cut(&rows, filter.limit, cursor, place, show).map(Json)
+    Page::cut(&rows, filter.limit, cursor, place, show)
 }
 
 /// A port with its last sample.

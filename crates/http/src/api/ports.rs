@@ -67,7 +67,7 @@ pub(crate) struct PortFilter {
 pub(crate) async fn list(
     State(shared): Ctx,
     Query(filter): Query<PortFilter>,
-) -> Result<Json<Page<Port>>, Problem> {
+) -> Result<Page<Port>, Problem> {
     let switches = shared.controller.switches();
     page(switches.iter(), filter)
 }
@@ -84,7 +84,7 @@ pub(crate) async fn of_switch(
     State(shared): Ctx,
     Dpid(dpid): Dpid,
     Query(filter): Query<PortFilter>,
-) -> Result<Json<Page<Port>>, Problem> {
+) -> Result<Page<Port>, Problem> {
     let seen = shared.controller.switch(dpid).ok_or_else(|| not_connected(dpid))?;
     page([&seen].into_iter(), filter)
 }
@@ -116,7 +116,7 @@ pub(crate) async fn show(
 fn page<'a>(
     switches: impl Iterator<Item = &'a Seen>,
     filter: PortFilter,
-) -> Result<Json<Page<Port>>, Problem> {
+) -> Result<Page<Port>, Problem> {
     let ports = switches.flat_map(|seen| seen.ports().iter().map(move |port| (seen, port)));
     let up = |port: &msg::Port| filter.up.is_none_or(|up| up == port.is_up());
     let ports: Vec<_> = ports.filter(|(_, port)| up(port)).collect();
@@ -124,7 +124,6 @@ fn page<'a>(
     let place =
         |(seen, port): &(&Seen, &msg::Port)| PortCursor(seen.switch.info.dpid, port.number.0);
     Page::cut(&ports, filter.limit, cursor, place, |(seen, port)| Port::counted(seen, port))
-        .map(Json)
 }
 
 /// A switch's datapath id and a port's number.

@@ -124,10 +124,10 @@ pub(crate) struct Paging {
 pub(crate) async fn list(
     State(shared): Ctx,
     Query(Paging { limit, cursor }): Query<Paging>,
-) -> Result<Json<Page<Stored<StaticFlow>>>, Problem> {
+) -> Result<Page<Stored<StaticFlow>>, Problem> {
     let flows = shared.config_store.static_flows().map_err(|refused| not_set(&refused))?;
     let name = |flow: &Stored<StaticFlow>| flow.it.name.to_string();
-    Page::cut(&flows, limit, cursor, name, Clone::clone).map(Json)
+    Page::cut(&flows, limit, cursor, name, Clone::clone)
 }
 
 /// One of them, and what became of it at each switch

@@ -138,14 +138,14 @@ pub(crate) struct SwitchFilter {
 pub(crate) async fn list(
     State(shared): Ctx,
     Query(filter): Query<SwitchFilter>,
-) -> Result<Json<Page<Switch>>, Problem> {
+) -> Result<Page<Switch>, Problem> {
     let mut switches = shared.controller.switches();
     switches.retain(|seen| filter.lets(seen));
     let cursor = filter.cursor.as_deref().map(cursor).transpose()?;
     let dpid = |seen: &Seen| seen.switch.info.dpid;
     let names = shared.config_store.names();
     let show = |seen: &Seen| Switch::new(&shared.calendar, &names, seen);
-    Page::cut(&switches, filter.limit, cursor, dpid, show).map(Json)
+    Page::cut(&switches, filter.limit, cursor, dpid, show)
 }
 
 /// One switch
