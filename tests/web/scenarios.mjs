@@ -236,6 +236,24 @@ async function hostile() {
   await withoutFaults(seen);
 }
 
+async function countsHosts() {
+  const made = await controller(DRAWS);
+  await network(made, 'single,6', 1, ['--pingall', '--for', '300', '--load', '5']);
+  await until(async () => (await made.ask('api/v1/hosts?limit=1')).total === 6, 'hosts');
+  const seen = await page();
+  await seen.goto(`${made.url}#/performance`);
+  const pulse = (name) => seen.locator('.pulse a', { hasText: name }).locator('b');
+  await until(async () => (await pulse('hosts').textContent()) === '6', 'the number of hosts');
+  await seen.waitForTimeout(1000);
+  const lists = () => seen.asked.filter((asked) => /v1\/(hosts|links)$/.test(asked));
+  assert.deepEqual(lists(), [], 'a page that shows neither asks for whole lists');
+  await seen.keyboard.press('/');
+  await seen.getByRole('combobox').fill('00:00:00:00:00:05');
+  await seen.getByRole('option', { name: '10.0.0.5' }).waitFor();
+  assert.ok(lists().length > 0);
+  await withoutFaults(seen);
+}
+
 async function accessible() {
   const made = await controller(['--apps', 'acl,static-flows,topology,hosts,arp-proxy,routing,route-flow,spanning']);
   await network(made, 'tree,2,2', 3, ['--pingall', '--for', '300', '--load', '5']);
@@ -390,6 +408,7 @@ export const SCENARIOS = [
   ['curves are drawn once a moment', curves],
   ['a knob of the design is turned, or refused with its reason', knobs],
   ['names and answers that hold markup are shown as text', hostile],
+  ['a page that shows no host asks how many there are, and the search for all of them', countsHosts],
   ['every page is accessible, in dark and light, wide and narrow', accessible],
   ['the page comes back by itself when the controller does', restart],
   ['applications are started, stopped, installed, replaced, reordered and removed', applications],

@@ -12,6 +12,9 @@ export const health = resource<Health>('api/v1/health', 3000);
 export const switches = resource<Page<Switch>>('api/v1/switches', 2000);
 export const links = orEmpty<Link>('api/v1/links', 20_000);
 export const hosts = orEmpty<Host>('api/v1/hosts', 20_000);
+/** The same lists cut short, for their totals: a view of ten thousand hosts' number needs no two megabytes. */
+export const linkCount = orEmpty<Link>('api/v1/links?limit=1', 20_000);
+export const hostCount = orEmpty<Host>('api/v1/hosts?limit=1', 20_000);
 
 /** A list; none where no application looks for such things, which is an answer of 404. */
 function orEmpty<T>(path: string, everyMs: number): Resource<Page<T>> {
@@ -97,7 +100,7 @@ onEvents((batch) => {
   lost.set(now.lost);
   if (batch.some((event) => event.kind === 'refused')) refusals.set(now.refusals);
   // A large network has large lists: they are asked for less often while it changes.
-  const wait = Math.min(2500, 150 + (hosts.value.data?.total ?? 0) * 0.4);
+  const wait = Math.min(2500, 150 + (hostCount.value.data?.total ?? 0) * 0.4);
   for (const one of asked) one.soon(wait);
 });
 
@@ -114,28 +117,30 @@ interface Gone {
   refusals: Map<string, number>;
 }
 
+/** What events make old. */
+const all = (...of: unknown[]) => of as Resource<unknown>[];
+const [SWITCHES, LINKS, HOSTS] = [all(switches), all(links, linkCount), all(hosts, hostCount)] as const;
+
 /** Notes what an event says; the resources that it makes old. */
-function apply(event: LiveEvent, gone: Gone): Resource<never>[] {
-  const old = (...which: Resource<never>[]) => which;
-  const [ofSwitches, ofLinks, ofHosts] = [switches, links, hosts] as unknown as Resource<never>[];
+function apply(event: LiveEvent, gone: Gone): Resource<unknown>[] {
   switch (event.kind) {
     case 'link-up':
       if (event.link) gone.cuts.delete(linkKey(event.link));
-      return old(ofLinks!);
+      return LINKS;
     case 'link-down':
       if (event.link) gone.cuts.set(linkKey(event.link), { ...event.link, at: event.at });
-      return old(ofLinks!);
+      return LINKS;
     case 'switch-up':
       if (event.dpid) gone.lost.delete(event.dpid);
-      return old(ofSwitches!, ofLinks!);
+      return [...SWITCHES, ...LINKS];
     case 'switch-down':
       if (event.dpid) gone.lost.set(event.dpid, event.at);
-      return old(ofSwitches!, ofLinks!, ofHosts!);
+      return [...SWITCHES, ...LINKS, ...HOSTS];
     case 'host-seen':
     case 'host-moved':
     case 'host-gone':
     case 'port-changed':
-      return old(ofHosts!);
+      return HOSTS;
     case 'refused':
       if (event.dpid) gone.refusals.set(event.dpid, (gone.refusals.get(event.dpid) ?? 0) + 1);
       return [];
@@ -143,10 +148,10 @@ function apply(event: LiveEvent, gone: Gone): Resource<never>[] {
       gone.cuts.clear();
       gone.lost.clear();
       gone.refusals.clear();
-      return old(ofSwitches!, ofLinks!, ofHosts!);
+      return [...SWITCHES, ...LINKS, ...HOSTS];
     case 'missed':
     case 'left-out':
-      return old(ofSwitches!, ofLinks!, ofHosts!);
+      return [...SWITCHES, ...LINKS, ...HOSTS];
     default:
       return [];
   }

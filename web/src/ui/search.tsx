@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import { useCell } from '../core/cell';
 import { hosts, switches } from '../core/network';
+import { useResource } from '../core/poll';
 import { go, href } from '../core/router';
 import { dpidWords, short } from '../core/units';
 import { hostKey, hostName } from '../topo/model';
@@ -24,7 +25,7 @@ export function Search({ onClose }: { onClose: () => void }): JSX.Element {
   const [text, setText] = useState('');
   const [at, setAt] = useState(0);
   const ofSwitches = useCell(switches).data;
-  const ofHosts = useCell(hosts).data;
+  const ofHosts = useResource(hosts).data;
   const found = useMemo(() => find(text), [text, ofSwitches, ofHosts]);
   const take = (one: Found | undefined) => {
     if (one === undefined) return;

@@ -6,7 +6,7 @@ import { keyName, logIn, logOut, needsKey } from '../core/api';
 import { Cell, useCell } from '../core/cell';
 import { connection, eventCount, lostWhy } from '../core/live';
 import { me } from '../core/me';
-import { health, hosts, links, rates, switches } from '../core/network';
+import { health, hostCount, linkCount, rates, switches } from '../core/network';
 import { byPath, useResource } from '../core/poll';
 import { go, href, place } from '../core/router';
 import { count, seconds } from '../core/units';
@@ -128,8 +128,8 @@ function Top(): JSX.Element {
 function Pulse(): JSX.Element {
   const alive = useResource(health);
   const up = useResource(switches);
-  const between = useResource(links);
-  const seen = useResource(hosts);
+  const between = useResource(linkCount);
+  const seen = useResource(hostCount);
   let requests = 0;
   for (const one of useCell(rates).values()) requests += one.requests;
   const figures: readonly (readonly [string, string, string])[] = [
