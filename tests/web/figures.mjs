@@ -3,7 +3,8 @@
 //     node tests/web/figures.mjs cut 100        # from a cut link to the picture of it, so many times
 //     node tests/web/figures.mjs churn 60       # memory of the page over so many minutes in which links come and go
 //     node tests/web/figures.mjs events 5000    # whether the page bears so many events a second
-//     node tests/web/figures.mjs pages 10       # what so many open pages cost the controller's workers; options of `aldis run` may follow
+//     node tests/web/figures.mjs pages 10       # what so many open pages cost the controller's workers
+//     node tests/web/figures.mjs pages 10 4000000     # the same with so many requests offered a second; options of `aldis run` may follow
 // `ALDIS` names the command to measure, the debug build where it is absent.
 
 import { spawn, spawnSync } from 'node:child_process';
@@ -29,6 +30,7 @@ const quantile = (values, part) => [...values].sort((a, b) => a - b)[Math.min(va
 /** What else the machine does: processes that run or wait, of the last minute. */
 const load = () => readFileSync('/proc/loadavg', 'utf8').split(' ')[0];
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+const percent = (part) => `${(100 * part).toFixed(2)} %`;
 const MiB = (bytes) => (bytes / 2 ** 20).toFixed(2);
 
 /** A page that was never open before, until its picture is there. */
@@ -210,7 +212,7 @@ function threadsMs(pid, name) {
 }
 
 /** What a page asks again and again, with the seconds in between; the page of performance asks the most. */
-const ASKED = [['statistics', 1], ['switches', 2], ['health', 3], ['weights', 5], ['design', 10], ['hosts', 20], ['links', 20], ['me', 30]];
+const ASKED = [['statistics', 1], ['switches', 2], ['health', 3], ['weights', 5], ['design', 10], ['hosts?limit=1', 20], ['links?limit=1', 20], ['me', 30]];
 
 /** Asks as an open page does, and draws nothing: a browser on another machine. */
 function asks(url) {
@@ -246,13 +248,17 @@ function browserAside() {
  */
 async function pages(many) {
   browserAside();
-  const made = await controller(['--workers', '1', ...process.argv.slice(4)]);
+  const options = process.argv.slice(4);
+  const offered = /^\d+$/.test(options[0]) ? options.shift() : undefined;
+  const made = await controller(['--workers', '1', ...options]);
   for (const [core, pid] of [[WORKER, made.pid], [LOAD, process.pid]]) spawnSync('taskset', ['-acp', String(core), String(pid)]);
   const window = async () => {
     await sleep(SETTLES_S * 1000);
-    const before = threadsMs(made.pid, 'worker');
-    const { answered, rate } = await bench(made.ports.openflow);
-    return [rate, ((threadsMs(made.pid, 'worker') - before) * 1e6) / answered];
+    const spent = () => [threadsMs(made.pid, 'worker'), threadsMs(made.pid, 'http'), performance.now()];
+    const before = spent();
+    const { answered, rate } = await bench(made.ports.openflow, offered);
+    const [worker, server, passed] = spent().map((now, what) => now - before[what]);
+    return { rate, cost: (worker * 1e6) / answered, server: server / passed };
   };
   const all = Array.from({ length: many }, (_, at) => at);
   const [pauses, ratios] = [[await window()], { asked: [], open: [] }];
@@ -266,21 +272,25 @@ async function pages(many) {
     await Promise.all(seen.map((one) => one.context().close()));
     pauses.push(await window());
     const [before, behind] = pauses.slice(-2);
-    ratios[kind].push(its.map((value, what) => (2 * value) / (before[what] + behind[what])));
-    const [rate, cost] = ratios[kind].at(-1).map((ratio) => ratio.toFixed(3));
+    const ratio = (what) => (2 * its[what]) / (before[what] + behind[what]);
+    ratios[kind].push({ rate: ratio('rate'), cost: ratio('cost'), server: its.server });
+    const { rate, cost, server } = ratios[kind].at(-1);
     const count = kind === 'open' ? `; pages asked ${asked} times` : '';
-    console.log(`${kind}: rate ${rate}, processor time ${cost}; without ${behind[0].toFixed(0)} requests/s${count}; load ${load()}`);
+    console.log(`${kind}: rate ${rate.toFixed(3)}, processor time ${cost.toFixed(3)}, of the server ${percent(server)}; without ${behind.rate.toFixed(0)} requests/s${count}; load ${load()}`);
   }
   for (const [kind, found] of Object.entries(ratios)) {
-    const text = (what) => [0.5, 0.25, 0.75].map((part) => quantile(found.map((both) => both[what]), part).toFixed(3));
-    const [rate, cost] = [text(0), text(1)].map(([median, low, high]) => `${median} (quartiles ${low} and ${high})`);
-    console.log(`${many} ${kind} against none: rate ${rate}, processor time of the worker a request ${cost}; ${found.length} turns`);
+    const text = (what, shown) => {
+      const [median, low, high] = [0.5, 0.25, 0.75].map((part) => shown(quantile(found.map((its) => its[what]), part)));
+      return `${median} (quartiles ${low} and ${high})`;
+    };
+    const ratio = (value) => value.toFixed(3);
+    console.log(`${many} ${kind} against none: rate ${text('rate', ratio)}, processor time of the worker a request ${text('cost', ratio)}, the server has ${text('server', percent)} of the core; ${found.length} turns`);
   }
 }
 
-/** Requests that a load had answered, and how many in a second. */
-async function bench(port) {
-  const loops = ['-l', String(WINDOW_S), '-m', '1000', '-w', '1'];
+/** Requests that a load had answered, and how many in a second; as many as it can ask, or no more than are offered. */
+async function bench(port, offered) {
+  const loops = ['-l', String(WINDOW_S), '-m', '1000', '-w', '1', ...(offered ? ['--rate', offered] : [])];
   const options = ['-s', '16', '-M', '1000', '--outstanding', '400', ...loops, '--json'];
   const child = spawn('taskset', ['-c', String(LOAD), aldis, 'bench', `127.0.0.1:${port}`, ...options]);
   let said = '';
