@@ -60,8 +60,8 @@ impl<T> Page<T> {
     }
 }
 
-/// A list is the longest of answers. `axum::Json` writes each word of it into a buffer by two calls,
-/// which made ten thousand hosts take a tenth longer.
+/// A list is the longest of answers. `axum::Json` writes each word of it into a buffer by calls of
+/// its own, which made ten thousand hosts take a tenth longer.
 impl<T: Serialize> IntoResponse for Page<T> {
     fn into_response(self) -> Response {
         let mut answer = Vec::with_capacity(ANSWER_BYTES);
