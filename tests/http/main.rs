@@ -82,6 +82,14 @@ fn switches_are_shown_while_they_are_there() {
 }
 
 #[test]
+fn the_server_takes_no_processor_from_a_worker_in_its_batch() {
+    // SCHED_OTHER and SCHED_BATCH.
+    let (controller, _api) = serving();
+    assert_eq!(controller.policies("http"), [3]);
+    assert_eq!(controller.policies("worker-0"), [0]);
+}
+
+#[test]
 fn lists_come_in_pages_and_through_filters() {
     let (controller, api) = serving();
     let _old = Network::start(&controller, Version::V10, "linear,5", &[]);

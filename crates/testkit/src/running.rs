@@ -162,6 +162,19 @@ impl Running {
         names.flatten().map(|name| name.trim_end().to_owned()).collect()
     }
 
+    /// How the kernel schedules the threads of this name, by the numbers of `sched(7)`.
+    pub fn policies(&self, thread: &str) -> Vec<u32> {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", self.child.id())).unwrap();
+        let stats = tasks.flatten().map(|task| std::fs::read_to_string(task.path().join("stat")));
+        // Of proc_pid_stat(5) the second field is the name, the 41st the policy.
+        let policy = |stat: String| {
+            let (before, fields) = stat.rsplit_once(") ")?;
+            let (_, name) = before.split_once('(')?;
+            (name == thread).then(|| fields.split(' ').nth(38)?.parse().ok())?
+        };
+        stats.flatten().filter_map(policy).collect()
+    }
+
     /// Bytes of physical memory that it has.
     pub fn memory(&self) -> usize {
         let pages = std::fs::read_to_string(format!("/proc/{}/statm", self.child.id())).unwrap();
