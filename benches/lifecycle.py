@@ -26,6 +26,8 @@ def free():
 
 
 LISTEN, HTTP = free(), free()
+# Seconds until a connection that asked for the last change is closed at the other end, too.
+SETTLES = 1
 
 
 def pinned(core, *command, **more):
@@ -107,11 +109,14 @@ def cycles(options, controller):
         for _ in range(50):
             while not next(steps):
                 pass
+        time.sleep(SETTLES)
         before, begun = held(controller.pid), time.monotonic()
         for _ in range(options.cycles):
             while not next(steps):
                 pass
-        took, after = time.monotonic() - begun, held(controller.pid)
+        took = time.monotonic() - begun
+        time.sleep(SETTLES)
+        after = held(controller.pid)
     finally:
         bench.send_signal(signal.SIGINT)
     counts = json.loads(bench.communicate(timeout=60)[0])["counts"]
