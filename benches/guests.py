@@ -14,8 +14,8 @@ the controller and the one directly before it.
 
 Beside a guest, one load goes on throughout, and each turn is compared with the pauses before and behind it: what the machine does
 meanwhile drops out, as far as it lasts. What is left of it is what turns show in which no guest comes (nothing). The load asks for
-as much as is answered, or for no more than a --rate. Where the machine bears that at its slowest, rates differ by what the guest
-does alone.
+as much as is answered, or for no more than a --rate. A rate below what the controller can do shows whether all that is asked is
+answered in time; what a guest takes of the room that is left does not show in it.
 """
 import argparse, json, os, shlex, socket, statistics, subprocess, sys, threading, time
 

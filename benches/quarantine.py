@@ -4,10 +4,11 @@
     cargo build --release && benches/quarantine.py [--turns 10] [--seconds 2] [--rate 4000000]
 
 The controller has core 0, the load core 1. One load goes on throughout: it asks for as much as is answered, or for no more than a
---rate. Where the machine bears that at its slowest, rates differ by what the application does alone. In each turn an application is
-installed that misbehaves in every call from its 50th on; when it is in quarantine it is removed. Each turn is compared with the
-pauses before and behind it, of --seconds each: its first second, which begins with its first failure, and so many seconds from then
-on. How long it takes from the first failure to the quarantine is read from the controller.
+--rate. A rate below what the controller can do shows whether all that is asked is answered in time; what an application takes of
+the room that is left does not show in it. In each turn an application is installed that misbehaves in every call from its 50th on;
+when it is in quarantine it is removed. Each turn is compared with the pauses before and behind it, of --seconds each: its first
+second, which begins with its first failure, and so many seconds from then on. How long it takes from the first failure to the
+quarantine is read from the controller.
 """
 import argparse, json, os, socket, statistics, subprocess, sys, tempfile, time, urllib.request
 

@@ -43,8 +43,8 @@ impl fmt::Display for MacAddr {
     }
 }
 
-/// The two digits of a byte. Lists of ten thousand hosts are written with them, and `{:02x}` goes
-/// through all that it might be asked for.
+/// The two digits of a byte. Lists of ten thousand hosts are written with them: `{:02x}` looks at
+/// width, filling and sign for each.
 fn hexadecimal(byte: u8) -> [u8; 2] {
     [byte >> 4, byte & 0xf].map(|half| b"0123456789abcdef"[usize::from(half)])
 }

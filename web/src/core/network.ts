@@ -117,8 +117,9 @@ interface Gone {
   refusals: Map<string, number>;
 }
 
-/** What events make old. */
+/** Resources of any answer, in one list. */
 const all = (...of: unknown[]) => of as Resource<unknown>[];
+/** What events make old. */
 const [SWITCHES, LINKS, HOSTS] = [all(switches), all(links, linkCount), all(hosts, hostCount)] as const;
 
 /** Notes what an event says; the resources that it makes old. */
