@@ -21,9 +21,9 @@ use aldis_records::{EventPlace, Events, NO_INDEX, kind};
 use crate::compiled::Compiled;
 use crate::fault::{Fault, FaultKind};
 use crate::grants::Grants;
-use crate::instance::{Instance, InstanceSettings};
+use crate::instance::{Instance, InstanceSettings, Trial};
 use crate::kv::{KeyValue, MemorySpace};
-use crate::limits::{BACK_OFF, BATCH_BYTES_MAX, COUNTS_MAX, FAILURE_WINDOW};
+use crate::limits::{BACK_OFF, BATCH_BYTES_MAX, COUNTS_MAX, FAILURE_WINDOW, TRIAL_SHARE};
 use crate::lines::{Line, LineHistory};
 use crate::manifest::{Instances, Manifest, ManifestError};
 use crate::network::{NetworkSnapshots, NoNetwork};
@@ -139,7 +139,8 @@ struct Life {
     /// Another one after each start and stop: what was begun before does not count.
     generation: u64,
     slots: Vec<Arc<InstanceSlot>>,
-    recent_faults: VecDeque<Instant>,
+    /// Those that count, the oldest first.
+    recent_faults: VecDeque<(Instant, Fault)>,
 }
 
 impl Application {
@@ -296,6 +297,26 @@ impl Application {
     }
 }
 
+impl Life {
+    fn forget_old_faults(&mut self) {
+        let now = Instant::now();
+        let is_old = |(at, _): &(Instant, Fault)| now.duration_since(*at) > FAILURE_WINDOW;
+        while self.recent_faults.front().is_some_and(is_old) {
+            self.recent_faults.pop_front();
+        }
+    }
+
+    /// The fault, and the last one of another kind: an application on trial may run out of time
+    /// before it does again what it failed by.
+    fn with_earlier_kind(&self, mut fault: Fault) -> Fault {
+        let is_other = |(_, earlier): &&(Instant, Fault)| earlier.kind != fault.kind;
+        if let Some((_, earlier)) = self.recent_faults.iter().rev().find(is_other) {
+            fault.reason += &format!("; before that {earlier}");
+        }
+        fault
+    }
+}
+
 impl Hosted {
     fn life(&self) -> MutexGuard<'_, Life> {
         self.life.lock().unwrap_or_else(PoisonError::into_inner)
@@ -395,7 +416,8 @@ impl Hosted {
             _ => return,
         };
         match self.instantiate() {
-            Ok(instance) => {
+            Ok(mut instance) => {
+                self.trial().into_iter().for_each(|trial| instance.put_on_trial(trial));
                 self.put_away(slot.fill(instance, generation));
                 let mut life = self.life();
                 // A worker that saw it fail meanwhile took it out first.
@@ -428,18 +450,15 @@ impl Hosted {
     fn failed(self: &Arc<Self>, slot: &Arc<InstanceSlot>, fault: Fault) -> String {
         self.count(&fault);
         let mut life = self.life();
-        let now = Instant::now();
-        let is_old = |at: &Instant| now.duration_since(*at) > FAILURE_WINDOW;
-        while life.recent_faults.front().is_some_and(is_old) {
-            life.recent_faults.pop_front();
-        }
-        life.recent_faults.push_back(now);
+        life.forget_old_faults();
+        life.recent_faults.push_back((Instant::now(), fault.clone()));
         let name = &self.manifest.name;
         if matches!(life.state, AppState::Stopped | AppState::Quarantined(_)) {
             return format!("{name}: failed while it was stopped: {fault}");
         }
         let faults = life.recent_faults.len();
         if faults >= self.manifest.limits.failures as usize {
+            let fault = life.with_earlier_kind(fault);
             let words = format!("{name}: quarantined after {faults} failures: {fault}");
             life.state = AppState::Quarantined(fault);
             life.generation += 1;
@@ -453,6 +472,16 @@ impl Hosted {
         drop(life);
         self.ask_restart(slot, after);
         words
+    }
+
+    /// What an instance has less of that is made where others failed; none where none did lately.
+    fn trial(&self) -> Option<Trial> {
+        let mut life = self.life();
+        life.forget_old_faults();
+        let (last, _) = life.recent_faults.back()?;
+        let share = TRIAL_SHARE << (life.recent_faults.len() - 1).min(16);
+        let call_ms = (self.settings.limits.batch_ms / share).max(1);
+        Some(Trial { until: *last + FAILURE_WINDOW, call_ms })
     }
 
     fn count(&self, fault: &Fault) {

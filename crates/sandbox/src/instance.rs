@@ -8,13 +8,14 @@ mod inert;
 mod meter;
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use wasmtime::component::{InstancePre, TypedFunc};
 use wasmtime::{Error, Store, UpdateDeadline};
 
 use crate::fault::{Fault, FaultKind};
 use crate::kv::KeyValue;
-use crate::limits::{HANDED_BYTES_MAX, HANDLES_MAX};
+use crate::limits::{FAILURE_WINDOW, HANDED_BYTES_MAX, HANDLES_MAX};
 use crate::lines::{Line, LineBuffer};
 use crate::manifest::AppLimits;
 use crate::network::{GrantedSnapshots, NetworkSnapshots};
@@ -63,7 +64,14 @@ pub(crate) struct Instance {
     stop: TypedFunc<(), ()>,
     http: Option<HttpFunc>,
     batch_ms: u64,
+    trial: Option<Trial>,
     ticker: Arc<Ticker>,
+}
+
+/// The time after a failure, in which a call has less.
+pub(crate) struct Trial {
+    pub(crate) until: Instant,
+    pub(crate) call_ms: u64,
 }
 
 impl Instance {
@@ -106,31 +114,56 @@ impl Instance {
             Err(reason) => {
                 Err(Fault::new(FaultKind::Start, format!("it refused to start: {reason}")))
             }
-            Ok(()) => Ok(Instance { store, batch, tick, stop, http, batch_ms, ticker }),
+            Ok(()) => {
+                Ok(Instance { store, batch, tick, stop, http, batch_ms, trial: None, ticker })
+            }
         }
+    }
+
+    /// Its calls have less time for a while.
+    pub(crate) fn put_on_trial(&mut self, trial: Trial) {
+        self.trial = Some(trial);
+    }
+
+    /// A call begins: the milliseconds that it has.
+    fn begin_call(&mut self) -> u64 {
+        self.trial.take_if(|trial| trial.until <= Instant::now());
+        let ms = self.trial.as_ref().map_or(self.batch_ms, |trial| trial.call_ms);
+        allow(&mut self.store, &self.ticker, ms);
+        ms
     }
 
     /// Hands over events. The vector of events is left as it is.
     pub(crate) fn batch(&mut self, events: &mut Vec<u8>) -> Result<Vec<u8>, Fault> {
+        let ms = self.begin_call();
+        self.call_batch(events, ms)
+    }
+
+    /// Hands over the switches that are there, which may be many: all of its time is for this.
+    pub(crate) fn greet(&mut self, events: &mut Vec<u8>) -> Result<Vec<u8>, Fault> {
         allow(&mut self.store, &self.ticker, self.batch_ms);
+        self.call_batch(events, self.batch_ms)
+    }
+
+    fn call_batch(&mut self, events: &mut Vec<u8>, ms: u64) -> Result<Vec<u8>, Fault> {
         let shared = Arc::new(std::mem::take(events));
         let answer = self.batch.call(&mut self.store, (Arc::clone(&shared),));
         *events = Arc::try_unwrap(shared).unwrap_or_default();
-        answer.map_err(|error| self.fault(&error))
+        answer.map_err(|error| self.fault(&error, ms))
     }
 
     /// Says what time it is.
     pub(crate) fn tick(&mut self, now: u64) -> Result<Vec<u8>, Fault> {
-        allow(&mut self.store, &self.ticker, self.batch_ms);
+        let ms = self.begin_call();
         let answer = self.tick.call(&mut self.store, (now,));
-        answer.map_err(|error| self.fault(&error))
+        answer.map_err(|error| self.fault(&error, ms))
     }
 
     /// Makes the last call. What it writes to the log is handed to `tell`.
     pub(crate) fn stop(mut self, tell: impl FnMut(Line)) -> Result<(), Fault> {
         allow(&mut self.store, &self.ticker, self.batch_ms);
         let stopped = self.stop.call(&mut self.store, ());
-        let stopped = stopped.map_err(|error| self.fault(&error));
+        let stopped = stopped.map_err(|error| self.fault(&error, self.batch_ms));
         self.take_lines().for_each(tell);
         stopped
     }
@@ -151,8 +184,13 @@ impl Instance {
         self.store.data().lines.has_some()
     }
 
-    fn fault(&self, error: &Error) -> Fault {
-        Fault::of(error, self.batch_ms).after(self.store.data().lines.last())
+    fn fault(&self, error: &Error, allowed_ms: u64) -> Fault {
+        let mut fault = Fault::of(error, allowed_ms);
+        if fault.kind == FaultKind::Time && allowed_ms < self.batch_ms {
+            let (usual, window) = (self.batch_ms, FAILURE_WINDOW.as_secs());
+            fault.reason += &format!(" instead of {usual} ms, within {window} s of a failure");
+        }
+        fault.after(self.store.data().lines.last())
     }
 }
 

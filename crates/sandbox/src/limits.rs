@@ -56,6 +56,10 @@ pub const MEMORY_BYTES: (usize, usize) = (64 << 20, 2 << 30);
 /// Python component has some 30,000 functions.
 pub const TABLE_ELEMENTS: (usize, usize) = (100_000, 1_000_000);
 
+/// What of its time a call has after a failure, for as long as the failure counts: half as much
+/// after each further one. The others would wait for each try of an application that loops.
+pub const TRIAL_SHARE: u64 = 16;
+
 /// How many times its time a call may take where its thread waits for a processor.
 pub const WAITING_FACTOR: u32 = 20;
 

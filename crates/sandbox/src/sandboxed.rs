@@ -209,7 +209,7 @@ fn greet(
     }
     hosted.describe_switches(|events| {
         let count = events.count();
-        let answer = instance.batch(events.finish())?;
+        let answer = instance.greet(events.finish())?;
         let checked = check(&answer, 0, (count, events.len()))?;
         applier.apply(checked, &mut Target::Elsewhere { commands }, now)
     })

@@ -125,6 +125,50 @@ fn a_loop_is_interrupted_after_the_time_that_its_manifest_allows() {
 }
 
 #[test]
+fn what_loops_again_has_a_sixteenth_of_its_time_and_half_of_that_after_each_further_failure() {
+    let runtime = Runtime::from_now().unwrap();
+    let loops = Guest { batch: "(loop br 0) unreachable", ..QUIET };
+    let app = loops.started(&runtime, "[limits]\nbatch-ms = 320\n");
+    let mut network = Network::new(&app, 1);
+    let mut took = vec![];
+    wait("it is quarantined", || {
+        let begun = Instant::now();
+        if !network.batch(&[(0, 1, &frame(2, 1))]).warnings.is_empty() {
+            took.push(begun.elapsed());
+        }
+        matches!(app.status().state, AppState::Quarantined(_))
+    });
+    // 320, 20 and 10 ms.
+    assert_eq!(took.len(), 3);
+    assert!(took[0] >= Duration::from_millis(319), "{took:?}");
+    assert!(took[1] + took[2] < took[0] / 2, "{took:?}");
+    let AppState::Quarantined(fault) = app.status().state else { unreachable!() };
+    assert!(fault.reason.contains("longer than 10 ms for one call instead of 320"), "{fault}");
+}
+
+#[test]
+fn the_reason_of_a_quarantine_tells_of_an_earlier_failure_of_another_kind() {
+    let runtime = Runtime::from_now().unwrap();
+    // Traps where the frame begins with 9, and loops otherwise.
+    let guest = Guest {
+        batch: "(if (i32.eq (i32.load8_u (i32.const 4152)) (i32.const 9)) (then unreachable))
+            (loop br 0) unreachable",
+        ..QUIET
+    };
+    let app = guest.started(&runtime, "[limits]\nfailures = 2\n");
+    let mut network = Network::new(&app, 1);
+    let mut bad = frame(2, 1);
+    bad[0] = 9;
+    network.batch(&[(0, 1, &bad)]);
+    wait("it runs again", || app.status().state == AppState::Running);
+    let told = network.batch(&[(0, 1, &frame(2, 1))]).warnings;
+    let AppState::Quarantined(fault) = app.status().state else { panic!("{told:?}") };
+    assert_eq!(fault.kind, FaultKind::Time);
+    assert!(fault.reason.contains("; before that trap: "), "{fault}");
+    assert!(told[0].contains("; before that trap: "), "{told:?}");
+}
+
+#[test]
 fn a_start_that_fails_is_told_and_the_application_stays_stopped() {
     let runtime = Runtime::from_now().unwrap();
     for (start, words) in [
