@@ -9,13 +9,17 @@ the room that is left does not show in it. In each turn an application is instal
 when it is in quarantine it is removed. Each turn is compared with the pauses before and behind it, of --seconds each: its first
 second, which begins with its first failure, and so many seconds from then on. How long it takes from the first failure to the
 quarantine is read from the controller.
+
+How fast the core is differs from one moment to the next where others use the machine, and so does each rate. What the controller's
+other threads take of the core does not, and it stands beside them: those that compile, start and put away applications, and answer
+over HTTP. The time that the worker spends in the application itself is not seen in that.
 """
-import argparse, json, os, socket, statistics, subprocess, sys, tempfile, time, urllib.request
+import argparse, json, os, socket, statistics, subprocess, sys, tempfile, threading, time, urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Seconds of one reading of the rate; until the load runs evenly; until a removed application is gone; what a turn takes besides;
-# between two looks at the application, each of which the controller answers on the worker's core.
-LOOP, WARM_UP, SETTLES, TURN_MORE, LOOKS = 0.125, 2, 0.25, 2, 0.02
+# between two looks at the application, each of which the controller answers on the worker's core; between two at the worker's time.
+LOOP, WARM_UP, SETTLES, TURN_MORE, LOOKS, SAMPLES = 0.125, 2, 0.25, 2, 0.05, 0.02
 
 BODIES = {
     "loops": "loop { std::hint::black_box(0); }",
@@ -82,9 +86,9 @@ def until_quarantined(http, name):
     return first or deadline, float("inf")
 
 
-def turns(options, listen, http, name, package):
-    """Of each turn the rates of its first second and of those that follow, to those of the pauses around it, and how long its
-    quarantine took; and how many requests were lost in all."""
+def turns(options, listen, http, name, package, threads):
+    """Of each turn the rates of its first second and of those that follow, to those of the pauses around it; what other threads had
+    of the core, in the pauses, in that second and from then on; how long its quarantine took; and how many requests were lost in all."""
     loops = int((WARM_UP + options.seconds + options.turns * (2 * options.seconds + 1 + TURN_MORE) + 2) / LOOP)
     rated = ["--rate", str(options.rate)] if options.rate else []
     load = subprocess.Popen(["taskset", "-c", "1", options.aldis, "bench", listen, "-s", "16", "-M", "1000", "--outstanding", "400",
@@ -115,7 +119,31 @@ def turns(options, listen, http, name, package):
     rate = lambda span: statistics.mean(loops[int(span[0] / LOOP) + 1:int(span[1] / LOOP)])
     around = [(rate(before) + rate(behind)) / 2 for before, behind in zip(pauses, pauses[1:])]
     ratios = [tuple(rate(part) / alone for part in both) for both, alone in zip(parts, around)]
-    return ratios, took, said["counts"]["lost"]
+    shares = [statistics.median(threads.share(begun + since, begun + until) for since, until in spans) for spans in (pauses, *zip(*parts))]
+    return ratios, shares, took, said["counts"]["lost"]
+
+
+def read(*path):
+    with open(os.path.join("/proc", *path), encoding="ascii") as file:
+        return file.read()
+
+
+class OtherThreads(threading.Thread):
+    """What the controller's threads but its worker have had of the core, again and again. All of them last as long as it does."""
+
+    def __init__(self, controller):
+        super().__init__(daemon=True)
+        self.of, self.seen, self.ended = (str(controller.pid), "task"), [], threading.Event()
+
+    def run(self):
+        while not self.ended.wait(SAMPLES):
+            threads = (task for task in os.listdir(os.path.join("/proc", *self.of)) if not read(*self.of, task, "comm").startswith("worker"))
+            self.seen.append((time.monotonic(), sum(int(read(*self.of, task, "schedstat").split()[0]) for task in threads) / 1e9))
+
+    def share(self, since, until):
+        """Their part of the core between two moments."""
+        (begun, before), *_, (ended, after) = [(at, had) for at, had in self.seen if since <= at <= until]
+        return (after - before) / (ended - begun)
 
 
 def quartiles(values):
@@ -137,12 +165,17 @@ def main():
         controller = subprocess.Popen(["taskset", "-c", "0", *run], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         try:
             time.sleep(1)
+            threads = OtherThreads(controller)
+            threads.start()
             for name, package in packages.items():
-                ratios, took, lost = turns(options, listen, http, name, package)
+                ratios, shares, took, lost = turns(options, listen, http, name, package, threads)
                 first, later = (quartiles(column) for column in zip(*ratios))
-                print(f"{name}: rate to that of the pauses around it: {first} in the first second, {later} from then on; "
+                print(f"{name}: rate to that of the pauses around it: {first} in the first second, {later} from then on; other threads "
+                      "have {:.2%} of the core in the pauses, {:.2%} in that second, {:.2%} from then on; ".format(*shares) +
                       f"{len(ratios)} turns, quarantined within {max(took):.2f} s of its first failure; {lost} requests lost",
                       flush=True)
+            threads.ended.set()
+            threads.join()
         finally:
             controller.terminate()
             controller.wait()
