@@ -19,7 +19,7 @@ use crate::limits::{FAILURE_WINDOW, HANDED_BYTES_MAX, HANDLES_MAX};
 use crate::lines::{Line, LineBuffer};
 use crate::manifest::AppLimits;
 use crate::network::{GrantedSnapshots, NetworkSnapshots};
-use crate::runtime::{Clock, Ticker};
+use crate::runtime::{Clock, InCall, NEXT_EPOCH, Ticker};
 use answer::BytesFunc;
 use call_time::CallTime;
 use http::HttpFunc;
@@ -68,7 +68,7 @@ pub(crate) struct Instance {
     ticker: Arc<Ticker>,
 }
 
-/// The time after a failure, in which a call has less.
+/// The time after a failure, in which a batch has less.
 pub(crate) struct Trial {
     pub(crate) until: Instant,
     pub(crate) call_ms: u64,
@@ -99,12 +99,16 @@ impl Instance {
         let clock = Arc::clone(ticker);
         store.epoch_deadline_callback(move |mut store| {
             Ok(match store.data_mut().time.passed() {
-                Some(ms) => UpdateDeadline::Continue(clock.deadline(ms)),
+                Some(ms) => {
+                    clock.ask(ms);
+                    UpdateDeadline::Continue(NEXT_EPOCH)
+                }
                 None => UpdateDeadline::Interrupt,
             })
         });
-        allow(&mut store, ticker, limits.start_ms);
+        let call = allow(&mut store, ticker, limits.start_ms);
         let started = begin(pre, &mut store, config.clone());
+        drop(call);
         let (batch, tick, stop, http, refused) = started.map_err(|error| {
             let fault = Fault::of(&error, limits.start_ms).after(store.data().lines.last());
             Fault { kind: start_kind(fault.kind), ..fault }
@@ -120,32 +124,30 @@ impl Instance {
         }
     }
 
-    /// Its calls have less time for a while.
+    /// Its batches have less time for a while.
     pub(crate) fn put_on_trial(&mut self, trial: Trial) {
         self.trial = Some(trial);
     }
 
-    /// A call begins: the milliseconds that it has.
-    fn begin_call(&mut self) -> u64 {
-        self.trial.take_if(|trial| trial.until <= Instant::now());
-        let ms = self.trial.as_ref().map_or(self.batch_ms, |trial| trial.call_ms);
-        allow(&mut self.store, &self.ticker, ms);
-        ms
+    /// Whether they have.
+    pub(crate) fn is_on_trial(&self) -> bool {
+        self.trial.is_some()
     }
 
     /// Hands over events. The vector of events is left as it is.
     pub(crate) fn batch(&mut self, events: &mut Vec<u8>) -> Result<Vec<u8>, Fault> {
-        let ms = self.begin_call();
+        self.trial.take_if(|trial| trial.until <= Instant::now());
+        let ms = self.trial.as_ref().map_or(self.batch_ms, |trial| trial.call_ms);
         self.call_batch(events, ms)
     }
 
     /// Hands over the switches that are there, which may be many: all of its time is for this.
     pub(crate) fn greet(&mut self, events: &mut Vec<u8>) -> Result<Vec<u8>, Fault> {
-        allow(&mut self.store, &self.ticker, self.batch_ms);
         self.call_batch(events, self.batch_ms)
     }
 
     fn call_batch(&mut self, events: &mut Vec<u8>, ms: u64) -> Result<Vec<u8>, Fault> {
+        let _call = allow(&mut self.store, &self.ticker, ms);
         let shared = Arc::new(std::mem::take(events));
         let answer = self.batch.call(&mut self.store, (Arc::clone(&shared),));
         *events = Arc::try_unwrap(shared).unwrap_or_default();
@@ -154,15 +156,16 @@ impl Instance {
 
     /// Says what time it is.
     pub(crate) fn tick(&mut self, now: u64) -> Result<Vec<u8>, Fault> {
-        let ms = self.begin_call();
+        let _call = allow(&mut self.store, &self.ticker, self.batch_ms);
         let answer = self.tick.call(&mut self.store, (now,));
-        answer.map_err(|error| self.fault(&error, ms))
+        answer.map_err(|error| self.fault(&error, self.batch_ms))
     }
 
     /// Makes the last call. What it writes to the log is handed to `tell`.
     pub(crate) fn stop(mut self, tell: impl FnMut(Line)) -> Result<(), Fault> {
-        allow(&mut self.store, &self.ticker, self.batch_ms);
+        let call = allow(&mut self.store, &self.ticker, self.batch_ms);
         let stopped = self.stop.call(&mut self.store, ());
+        drop(call);
         let stopped = stopped.map_err(|error| self.fault(&error, self.batch_ms));
         self.take_lines().for_each(tell);
         stopped
@@ -195,11 +198,12 @@ impl Instance {
 }
 
 /// A call begins that may take so many milliseconds.
-fn allow(store: &mut Store<InstanceState>, ticker: &Ticker, allowed_ms: u64) {
+fn allow<'t>(store: &mut Store<InstanceState>, ticker: &'t Ticker, allowed_ms: u64) -> InCall<'t> {
     let state = store.data_mut();
     state.answer.clear();
     let ms = state.time.begin(allowed_ms);
-    store.set_epoch_deadline(ticker.deadline(ms));
+    store.set_epoch_deadline(NEXT_EPOCH);
+    ticker.begin_call(ms)
 }
 
 /// Limits that are hit before the first batch keep their kind; a trap there is a failed start.

@@ -56,9 +56,13 @@ pub const MEMORY_BYTES: (usize, usize) = (64 << 20, 2 << 30);
 /// Python component has some 30,000 functions.
 pub const TABLE_ELEMENTS: (usize, usize) = (100_000, 1_000_000);
 
-/// What of its time a call has after a failure, for as long as the failure counts: half as much
+/// What of its time a batch has after a failure, for as long as the failure counts: half as much
 /// after each further one. The others would wait for each try of an application that loops.
 pub const TRIAL_SHARE: u64 = 16;
+
+/// Requests of such a batch, so that an application that is only slow has done with it in time: half
+/// a millisecond in Python.
+pub const TRIAL_REQUESTS_MAX: u32 = 128;
 
 /// How many times its time a call may take where its thread waits for a processor.
 pub const WAITING_FACTOR: u32 = 20;
@@ -86,8 +90,8 @@ pub const PARTS_MAX: usize = 128;
 /// Bytes of the stack of a component.
 pub const STACK_BYTES: usize = 512 << 10;
 
-/// The time of the clock that interrupts components ([`crate::Runtime`]).
-pub const EPOCH: Duration = Duration::from_millis(1);
+/// The longest time between two looks at a call that is being made, in milliseconds.
+pub const EPOCH_MS_MAX: u64 = 100;
 
 /// How long a failed application waits before it runs again, the first time; twice as long after
 /// each further failure, up to the second number.

@@ -76,7 +76,7 @@ pub enum FlowsOnStop {
 pub struct AppLimits {
     /// Linear memory, in bytes.
     pub memory_bytes: usize,
-    /// Time of one call, in milliseconds; less for a while after a failure
+    /// Time of one call, in milliseconds; of a batch less for a while after a failure
     /// ([`TRIAL_SHARE`](crate::limits::TRIAL_SHARE)).
     pub batch_ms: u64,
     /// Time of the first call, in milliseconds.

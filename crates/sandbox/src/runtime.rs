@@ -1,15 +1,15 @@
 //! The runtime that all sandboxed applications share: one engine of wasmtime, the clock that
 //! interrupts what runs too long, and the thread that starts failed applications again.
 
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use aldis_control::Time;
 use wasmtime::{Config, Engine, OptLevel};
 
-use crate::limits::{EPOCH, STACK_BYTES};
+use crate::limits::{EPOCH_MS_MAX, STACK_BYTES};
 use crate::supervisor::Supervisor;
 
 /// What time it is: nanoseconds since the controller started.
@@ -97,35 +97,81 @@ fn config() -> Config {
     config
 }
 
-/// Advances the engine's epoch once a millisecond while a call has a deadline ahead, and rests
-/// otherwise.
-#[derive(Default)]
+/// Advances the engine's epoch while a call is being made, and rests otherwise.
+///
+/// The deadline of each call is the next epoch, which may come before its time: the call then asks
+/// for another one. An epoch is as long as the shortest time that was asked for during the last one:
+/// where calls have 50 ms and ask for half of it, the thread wakes 40 times a second, however many
+/// there are.
 pub(crate) struct Ticker {
-    epoch: AtomicU64,
-    /// The epoch of the latest deadline.
-    until: AtomicU64,
+    /// Calls that are being made. Epochs go on until there is none, whatever was asked for.
+    calls: AtomicUsize,
+    /// How long the epoch in hand is, in milliseconds.
+    period_ms: AtomicU64,
+    /// The shortest time that was asked for in it; [`NOTHING`] where none was.
+    asked_ms: AtomicU64,
     rests: AtomicBool,
     closed: AtomicBool,
     lock: Mutex<()>,
     woken: Condvar,
+    #[cfg(test)]
+    epochs: AtomicU64,
+}
+
+impl Default for Ticker {
+    fn default() -> Self {
+        Ticker {
+            calls: AtomicUsize::new(0),
+            period_ms: AtomicU64::new(EPOCH_MS_MAX),
+            asked_ms: AtomicU64::new(NOTHING),
+            rests: AtomicBool::new(false),
+            closed: AtomicBool::new(false),
+            lock: Mutex::default(),
+            woken: Condvar::new(),
+            #[cfg(test)]
+            epochs: AtomicU64::new(0),
+        }
+    }
+}
+
+/// No time was asked for.
+const NOTHING: u64 = u64::MAX;
+
+/// The deadline of a call, in epochs: the next one.
+pub(crate) const NEXT_EPOCH: u64 = 1;
+
+/// A call that is being made.
+pub(crate) struct InCall<'t>(&'t Ticker);
+
+impl Drop for InCall<'_> {
+    fn drop(&mut self) {
+        self.0.calls.fetch_sub(1, Ordering::SeqCst);
+    }
 }
 
 impl Ticker {
-    /// The deadline of a call that begins now and may take so many milliseconds, in epochs from
-    /// now.
+    /// A call begins, whose deadline is [`NEXT_EPOCH`]: it wants that in so many milliseconds.
     #[inline]
-    pub(crate) fn deadline(&self, allowed_ms: u64) -> u64 {
-        // The epoch that has begun does not count.
-        let epochs = allowed_ms + 1;
-        let until = self.epoch.load(Ordering::Relaxed) + epochs;
-        if self.until.load(Ordering::Relaxed) < until {
-            self.until.fetch_max(until, Ordering::SeqCst);
+    pub(crate) fn begin_call(&self, ms: u64) -> InCall<'_> {
+        self.calls.fetch_add(1, Ordering::SeqCst);
+        self.ask(ms);
+        InCall(self)
+    }
+
+    /// A call wants the next epoch in so many milliseconds. It may come earlier.
+    #[inline]
+    pub(crate) fn ask(&self, ms: u64) {
+        let ms = ms.min(EPOCH_MS_MAX);
+        if ms < self.asked_ms.load(Ordering::Relaxed) {
+            self.asked_ms.fetch_min(ms, Ordering::SeqCst);
         }
-        // The clock says that it rests before it looks at `until` for the last time.
-        if self.rests.load(Ordering::SeqCst) {
+        // The clock says that it rests before it looks at `calls` for the last time, and how long
+        // its epoch is before it looks at `asked_ms`.
+        let is_shorter = ms < self.period_ms.load(Ordering::SeqCst);
+        if is_shorter || self.rests.load(Ordering::SeqCst) {
+            self.period_ms.fetch_min(ms, Ordering::SeqCst);
             self.wake();
         }
-        epochs
     }
 
     #[cold]
@@ -136,57 +182,107 @@ impl Ticker {
 
     fn run(&self, engine: &Engine) {
         while !self.closed.load(Ordering::SeqCst) {
-            if self.is_late() {
-                self.rest();
+            self.rest();
+            self.sleep();
+            match self.asked_ms.swap(NOTHING, Ordering::SeqCst) {
+                // A call that began before may still have its time.
+                NOTHING => {}
+                asked => self.period_ms.store(asked, Ordering::SeqCst),
             }
-            thread::sleep(EPOCH);
-            self.epoch.fetch_add(1, Ordering::SeqCst);
+            self.period_ms.fetch_min(self.asked_ms.load(Ordering::SeqCst), Ordering::SeqCst);
             engine.increment_epoch();
+            #[cfg(test)]
+            self.epochs.fetch_add(1, Ordering::SeqCst);
         }
     }
 
-    /// Whether no deadline is ahead.
-    fn is_late(&self) -> bool {
-        self.until.load(Ordering::SeqCst) < self.epoch.load(Ordering::SeqCst)
-    }
-
+    /// Rests while no call is being made and none began in the last epoch.
     fn rest(&self) {
+        if self.is_wanted() {
+            return;
+        }
         let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         self.rests.store(true, Ordering::SeqCst);
-        while self.is_late() && !self.closed.load(Ordering::SeqCst) {
+        while !self.is_wanted() && !self.closed.load(Ordering::SeqCst) {
             lock = self.woken.wait(lock).unwrap_or_else(PoisonError::into_inner);
         }
         self.rests.store(false, Ordering::SeqCst);
+    }
+
+    fn is_wanted(&self) -> bool {
+        self.calls.load(Ordering::SeqCst) > 0 || self.asked_ms.load(Ordering::SeqCst) != NOTHING
+    }
+
+    /// Sleeps for an epoch, also where that becomes shorter meanwhile.
+    fn sleep(&self) {
+        let begun = Instant::now();
+        let mut lock = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        while !self.closed.load(Ordering::SeqCst) {
+            let period = Duration::from_millis(self.period_ms.load(Ordering::SeqCst));
+            let left = period.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                return;
+            }
+            let slept = self.woken.wait_timeout(lock, left);
+            lock = slept.unwrap_or_else(PoisonError::into_inner).0;
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::time::Duration;
 
     #[test]
-    fn the_clock_runs_while_a_deadline_is_ahead_and_rests_then() {
+    fn the_clock_runs_while_a_call_is_made_and_rests_then() {
         let runtime = Runtime::from_now().unwrap();
         let ticker = runtime.ticker();
+        let epochs = || ticker.epochs.load(Ordering::SeqCst);
         let rests = || wait(|| ticker.rests.load(Ordering::SeqCst));
         for _ in 0..20 {
             rests();
-            let begun = ticker.epoch.load(Ordering::SeqCst);
-            let epochs = ticker.deadline(5);
-            wait(|| ticker.epoch.load(Ordering::SeqCst) >= begun + epochs);
+            // It asks once, and what it asked for may be forgotten before its deadline is set.
+            let (before, call) = (epochs(), ticker.begin_call(5));
+            wait(|| epochs() > before + 5);
+            drop(call);
         }
         rests();
-        let before = ticker.epoch.load(Ordering::SeqCst);
+        let before = epochs();
         thread::sleep(Duration::from_millis(20));
-        assert_eq!(ticker.epoch.load(Ordering::SeqCst), before);
+        assert_eq!(epochs(), before);
+    }
+
+    #[test]
+    fn many_calls_do_not_wake_the_clock_more_often_than_one_and_a_shorter_one_does() {
+        let runtime = Runtime::from_now().unwrap();
+        let ticker = runtime.ticker();
+        let epochs = || ticker.epochs.load(Ordering::SeqCst);
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_millis(400) {
+            drop(ticker.begin_call(50));
+            thread::sleep(Duration::from_micros(300));
+        }
+        assert!(epochs() <= begun.elapsed().as_millis() as u64 / 50, "{}", epochs());
+        let long = ticker.begin_call(10_000);
+        wait(|| {
+            ticker.ask(10_000);
+            ticker.period_ms.load(Ordering::SeqCst) == EPOCH_MS_MAX
+        });
+        let (before, begun) = (epochs(), Instant::now());
+        let short = ticker.begin_call(1);
+        wait(|| {
+            ticker.ask(1);
+            epochs() > before + 50
+        });
+        assert!(begun.elapsed() < 50 * Duration::from_millis(EPOCH_MS_MAX) / 2);
+        drop((long, short));
     }
 
     #[test]
     fn the_clock_ends_with_its_runtime() {
         let runtime = Runtime::from_now().unwrap();
         let ticker = Arc::downgrade(runtime.ticker());
-        runtime.ticker().deadline(1);
+        runtime.ticker().ask(1000);
         drop(runtime);
         wait(|| ticker.strong_count() == 0);
     }

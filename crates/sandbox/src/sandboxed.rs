@@ -89,6 +89,7 @@ impl Sandboxed {
         batch: &Batch<'_>,
         from: (usize, usize),
     ) -> Option<(usize, usize)> {
+        let requests_max = self.slot.requests_max();
         let record = if batch.kind == EventKind::Lldp { kind::LLDP } else { kind::PACKET_IN };
         let frame_max = self.hosted.manifest.frame_bytes;
         self.events.begin(batch.now);
@@ -105,7 +106,7 @@ impl Sandboxed {
                 if request.stopped {
                     continue;
                 }
-                if self.events.len() >= BATCH_BYTES_MAX {
+                if self.events.len() >= BATCH_BYTES_MAX || self.events.count() >= requests_max {
                     return Some((run, index));
                 }
                 let frame = batch.frame(request);
@@ -171,6 +172,7 @@ impl Sandboxed {
             done = done.and_then(|()| {
                 let count = events.count();
                 let commands = instance.batch(events.finish())?;
+                slot.note_trial(instance);
                 hosted.counted.batches.fetch_add(1, Ordering::Relaxed);
                 let checked = check(&commands, target.indices(), (count, events.len()))
                     .map_err(|fault| fault.after(instance.last_line()))?;

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
 
 use crate::instance::Instance;
+use crate::limits::TRIAL_REQUESTS_MAX;
 
 /// The place of an instance. Empty while the application is stopped, restarted or quarantined.
 #[derive(Default)]
@@ -11,6 +12,8 @@ pub(crate) struct InstanceSlot {
     /// Whether it holds one: looked at without the lock, so that an application that does not run
     /// costs a worker one load.
     is_filled: AtomicBool,
+    /// Whether its instance is on trial.
+    on_trial: AtomicBool,
     /// What was begun before this generation of the application comes too late. It changes under
     /// the lock.
     generation: AtomicU64,
@@ -30,6 +33,20 @@ impl InstanceSlot {
     #[inline]
     pub(crate) fn is_filled(&self) -> bool {
         self.is_filled.load(Ordering::Relaxed)
+    }
+
+    /// The most requests of a batch for its instance.
+    #[inline]
+    pub(crate) fn requests_max(&self) -> u32 {
+        if self.on_trial.load(Ordering::Relaxed) { TRIAL_REQUESTS_MAX } else { u32::MAX }
+    }
+
+    /// Notes whether the instance is on trial, which the caller has locked.
+    #[inline]
+    pub(crate) fn note_trial(&self, instance: &Instance) {
+        if self.on_trial.load(Ordering::Relaxed) != instance.is_on_trial() {
+            self.on_trial.store(instance.is_on_trial(), Ordering::Relaxed);
+        }
     }
 
     /// Waits until no other worker holds it: for as long as one call takes at most.
@@ -54,6 +71,7 @@ impl InstanceSlot {
         if self.generation.load(Ordering::Relaxed) > generation {
             return Some(new);
         }
+        self.note_trial(&new.instance);
         self.is_filled.store(true, Ordering::Relaxed);
         running.replace(new)
     }

@@ -11,35 +11,45 @@ use crate::limits::WAITING_FACTOR;
 ///
 /// The clock of a thread costs a system call: it is read only when half of the time has passed.
 pub(super) struct CallTime {
+    begun: Instant,
     allowed: Duration,
-    /// When the call began, and what the thread had spent when half of the time had passed.
+    /// When half of the time had passed, and what the thread had spent then.
     half: Option<(Instant, Duration)>,
 }
 
 impl CallTime {
     pub(super) fn new() -> CallTime {
-        CallTime { allowed: Duration::ZERO, half: None }
+        CallTime { begun: Instant::now(), allowed: Duration::ZERO, half: None }
     }
 
-    /// A call begins; the milliseconds after which [`CallTime::passed`] is to be asked.
+    /// A call begins; the milliseconds after which [`CallTime::passed`] is to be asked. It may be
+    /// asked earlier.
     pub(super) fn begin(&mut self, allowed_ms: u64) -> u64 {
-        (self.allowed, self.half) = (Duration::from_millis(allowed_ms), None);
+        self.begin_at(Instant::now(), allowed_ms)
+    }
+
+    fn begin_at(&mut self, now: Instant, allowed_ms: u64) -> u64 {
+        let allowed = Duration::from_millis(allowed_ms);
+        *self = CallTime { begun: now, allowed, half: None };
         allowed_ms.div_ceil(2)
     }
 
     /// The milliseconds after which it is to be asked again; none where the time is over.
     pub(super) fn passed(&mut self) -> Option<u64> {
-        self.passed_at(Instant::now(), spent())
+        self.passed_at(Instant::now(), spent)
     }
 
-    fn passed_at(&mut self, now: Instant, spent: Duration) -> Option<u64> {
-        // Half of it, in whole milliseconds, has passed before.
+    fn passed_at(&mut self, now: Instant, spent: impl FnOnce() -> Duration) -> Option<u64> {
         let rest = self.allowed / 2;
         let Some((since, before)) = self.half else {
-            self.half = Some((now, spent));
+            let left = (self.allowed - rest).saturating_sub(now.duration_since(self.begun));
+            if !left.is_zero() {
+                return Some(whole_ms(left));
+            }
+            self.half = Some((now, spent()));
             return Some(whole_ms(rest));
         };
-        let left = rest.saturating_sub(spent.saturating_sub(before));
+        let left = rest.saturating_sub(spent().saturating_sub(before));
         let has_waited = now.duration_since(since);
         let is_over = left < Duration::from_millis(1) || has_waited > self.allowed * WAITING_FACTOR;
         (!is_over).then(|| whole_ms(left))
@@ -65,29 +75,44 @@ mod tests {
     #[test]
     fn a_call_that_spends_its_time_is_over_then() {
         let (mut time, now) = (CallTime::new(), Instant::now());
-        assert_eq!(time.begin(50), 25);
-        assert_eq!(time.passed_at(now + 25 * MS, 125 * MS), Some(25));
-        assert_eq!(time.passed_at(now + 50 * MS, 150 * MS), None);
+        assert_eq!(time.begin_at(now, 50), 25);
+        assert_eq!(time.passed_at(now + 25 * MS, || 125 * MS), Some(25));
+        assert_eq!(time.passed_at(now + 50 * MS, || 150 * MS), None);
         // The next one has all of it.
-        assert_eq!(time.begin(1), 1);
-        assert_eq!(time.passed_at(now, MS), Some(1));
-        assert_eq!(time.passed_at(now + MS, 2 * MS), None);
+        assert_eq!(time.begin_at(now, 1), 1);
+        assert_eq!(time.passed_at(now + MS, || MS), Some(1));
+        assert_eq!(time.passed_at(now + 2 * MS, || 2 * MS), None);
+    }
+
+    #[test]
+    fn a_call_that_is_asked_before_half_of_its_time_goes_on_and_reads_no_clock_of_the_thread() {
+        let (mut time, now) = (CallTime::new(), Instant::now());
+        time.begin_at(now, 50);
+        assert_eq!(time.passed_at(now, || unreachable!()), Some(25));
+        assert_eq!(time.passed_at(now + 20 * MS, || unreachable!()), Some(5));
+        assert_eq!(time.passed_at(now + 24 * MS + MS / 2, || unreachable!()), Some(1));
+        assert_eq!(time.passed_at(now + 25 * MS, || 25 * MS), Some(25));
+        assert_eq!(time.passed_at(now + 40 * MS, || 40 * MS), Some(10));
+        assert_eq!(time.passed_at(now + 50 * MS, || 50 * MS), None);
     }
 
     #[test]
     fn a_call_whose_thread_waits_has_its_time_and_not_for_ever() {
         let (mut time, mut now) = (CallTime::new(), Instant::now());
-        time.begin(50);
-        time.passed_at(now, Duration::ZERO);
+        time.begin_at(now, 50);
+        now += 25 * MS;
+        time.passed_at(now, || Duration::ZERO);
         now += 60 * MS;
-        assert_eq!(time.passed_at(now, 5 * MS), Some(20));
+        assert_eq!(time.passed_at(now, || 5 * MS), Some(20));
         now += 60 * MS;
-        assert_eq!(time.passed_at(now, 20 * MS), Some(5));
-        assert_eq!(time.passed_at(now, 25 * MS), None);
-        time.begin(50);
-        time.passed_at(now, Duration::ZERO);
-        assert_eq!(time.passed_at(now + 50 * MS * WAITING_FACTOR, Duration::ZERO), Some(25));
-        assert_eq!(time.passed_at(now + 51 * MS * WAITING_FACTOR, Duration::ZERO), None);
+        assert_eq!(time.passed_at(now, || 20 * MS), Some(5));
+        assert_eq!(time.passed_at(now, || 25 * MS), None);
+        time.begin_at(now, 50);
+        now += 25 * MS;
+        time.passed_at(now, || Duration::ZERO);
+        let longest = 50 * MS * WAITING_FACTOR;
+        assert_eq!(time.passed_at(now + longest, || Duration::ZERO), Some(25));
+        assert_eq!(time.passed_at(now + longest + MS, || Duration::ZERO), None);
     }
 
     #[test]

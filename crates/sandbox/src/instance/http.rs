@@ -4,7 +4,7 @@ use wasmtime::component::{Instance as Linked, TypedFunc};
 use wasmtime::{Error, Store};
 
 use super::answer::appended;
-use super::{Instance, InstanceState};
+use super::{Instance, InstanceState, allow};
 use crate::fault::Fault;
 use crate::http::{HttpRequest, RawAnswer};
 
@@ -42,11 +42,11 @@ impl Instance {
     /// How the call failed. An application that exports none is not asked: its package is refused
     /// where its manifest says that it answers requests.
     pub(crate) fn http(&mut self, request: HttpRequest) -> Result<RawAnswer, Fault> {
-        let ms = self.begin_call();
         let Some(http) = &self.http else {
             return Ok((404, "text/plain".to_owned(), Vec::new()));
         };
         let HttpRequest { method, path, query, content_type, body } = request;
+        let _call = allow(&mut self.store, &self.ticker, self.batch_ms);
         let (store, params) = (&mut self.store, (method, path, query, content_type, body));
         let answered = match http {
             HttpFunc::Returns(func) => func.call(&mut *store, params).map(|(answer,)| answer),
@@ -54,6 +54,6 @@ impl Instance {
                 .call(&mut *store, params)
                 .map(|((status, kind),)| (status, kind, appended(store))),
         };
-        answered.map_err(|error| self.fault(&error, ms))
+        answered.map_err(|error| self.fault(&error, self.batch_ms))
     }
 }

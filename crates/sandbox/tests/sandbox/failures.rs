@@ -9,6 +9,13 @@ use aldis_sandbox::{AppState, Compiled, FaultKind, Runtime};
 use crate::guests::{ALL, Guest, QUIET, SENDS, packaged};
 use crate::network::{Network, frame, wait};
 
+/// Fails where the first frame begins with 9.
+const TRAPS_AT_NINE: Guest = Guest {
+    batch: "(if (i32.eq (i32.load8_u (i32.const 4152)) (i32.const 9)) (then unreachable))
+        i32.const 24",
+    ..SENDS
+};
+
 /// A guest, the lines of its manifest, and how it fails.
 const BAD: &[(&str, Guest, &str, FaultKind)] = &[
     ("traps", Guest { batch: "unreachable", ..QUIET }, "", FaultKind::Trap),
@@ -147,6 +154,23 @@ fn what_loops_again_has_a_sixteenth_of_its_time_and_half_of_that_after_each_furt
 }
 
 #[test]
+fn after_a_failure_batches_are_short_until_it_no_longer_counts() {
+    let runtime = Runtime::from_now().unwrap();
+    let app = TRAPS_AT_NINE.started(&runtime, ALL);
+    let mut network = Network::new(&app, 1);
+    let (good, mut bad) = (frame(2, 1), frame(2, 1));
+    bad[0] = 9;
+    let many: Vec<_> = (0..1000).map(|_| (0, 1, &good[..])).collect();
+    for calls in [1, 8] {
+        let before = app.status().batches;
+        network.batch(&many);
+        assert_eq!(app.status().batches - before, calls);
+        network.batch(&[(0, 1, &bad)]);
+        wait("it runs again", || app.status().state == AppState::Running);
+    }
+}
+
+#[test]
 fn the_reason_of_a_quarantine_tells_of_an_earlier_failure_of_another_kind() {
     let runtime = Runtime::from_now().unwrap();
     // Traps where the frame begins with 9, and loops otherwise.
@@ -206,13 +230,7 @@ fn a_start_out_of_quarantine_is_not_undone_by_it() {
 #[test]
 fn an_application_that_recovers_runs_on() {
     let runtime = Runtime::from_now().unwrap();
-    // Fails where the frame begins with 9.
-    let guest = Guest {
-        batch: "(if (i32.eq (i32.load8_u (i32.const 4152)) (i32.const 9)) (then unreachable))
-            i32.const 24",
-        ..SENDS
-    };
-    let app = guest.started(&runtime, ALL);
+    let app = TRAPS_AT_NINE.started(&runtime, ALL);
     let mut network = Network::new(&app, 1);
     assert_eq!(network.batch(&[(0, 1, &frame(2, 1))]).sent.len(), 1);
     let mut bad = frame(2, 1);
