@@ -60,8 +60,8 @@ pub const TABLE_ELEMENTS: (usize, usize) = (100_000, 1_000_000);
 /// after each further one. The others would wait for each try of an application that loops.
 pub const TRIAL_SHARE: u64 = 16;
 
-/// Requests of such a batch, so that an application that is only slow has done with it in time: half
-/// a millisecond in Python.
+/// Requests of such a batch, so that an application that is only slow has done with it in time:
+/// half a millisecond in Python.
 pub const TRIAL_REQUESTS_MAX: u32 = 128;
 
 /// How many times its time a call may take where its thread waits for a processor.

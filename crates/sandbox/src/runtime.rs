@@ -100,9 +100,9 @@ fn config() -> Config {
 /// Advances the engine's epoch while a call is being made, and rests otherwise.
 ///
 /// The deadline of each call is the next epoch, which may come before its time: the call then asks
-/// for another one. An epoch is as long as the shortest time that was asked for during the last one:
-/// where calls have 50 ms and ask for half of it, the thread wakes 40 times a second, however many
-/// there are.
+/// for another one. An epoch is as long as the shortest time that was asked for during the last
+/// one: where calls have 50 ms and ask for half of it, the thread wakes 40 times a second, however
+/// many there are.
 pub(crate) struct Ticker {
     /// Calls that are being made. Epochs go on until there is none, whatever was asked for.
     calls: AtomicUsize,
