@@ -23,6 +23,8 @@ const TURNS = 12;
 const [WINDOW_S, SETTLES_S] = [4, 1];
 /** Cores: of the controller, and of the load. */
 const [WORKER, LOAD] = [0, 1];
+/** The network that asks. */
+const NETWORK = ['-s', '16', '-M', '1000'];
 /** Milliseconds in a tick of the kernel's account of processes. */
 const TICK_MS = 10;
 
@@ -241,16 +243,30 @@ function browserAside() {
   process.env.CHROMIUM = aside;
 }
 
+/** A second controller with a network of the same size, on the core of the load, whose pages cost the first one nothing. */
+async function elsewhere() {
+  const other = await controller(['--workers', '1']);
+  for (const pid of [other.pid, process.pid]) spawnSync('taskset', ['-acp', String(LOAD), String(pid)]);
+  const load = spawn('taskset', ['-c', String(LOAD), aldis, 'bench', `127.0.0.1:${other.ports.openflow}`, ...NETWORK, '-l', '3', '-m', '1000', '-w', '1']);
+  await new Promise((done) => load.once('exit', done));
+  const held = [...NETWORK, '--rate', '1000', '-l', '3600', '-m', '1000', '-w', '0'];
+  const kept = spawn('taskset', ['-c', String(LOAD), aldis, 'bench', `127.0.0.1:${other.ports.openflow}`, ...held], { stdio: 'ignore' });
+  atEnd(() => kept.kill());
+  return other;
+}
+
 /**
- * Flow requests answered, and processor time of the worker for each: asked as by so many pages, and beside them, each against the
- * pauses before and behind it, so that the minutes of the machine drop out. Pages come and go without the load, which leaves the
- * browser too little to open them.
+ * Flow requests answered, and processor time of the worker for each: asked as by so many pages, beside them, and beside as many of
+ * another controller, which show what the browser costs that draws on the other core. Each is read against the pauses before and
+ * behind it, so that the minutes of the machine drop out. Pages come and go without the load, which leaves the browser too little to
+ * open them.
  */
 async function pages(many) {
   browserAside();
   const options = process.argv.slice(4);
   const offered = /^\d+$/.test(options[0]) ? options.shift() : undefined;
   const made = await controller(['--workers', '1', ...options]);
+  const other = await elsewhere();
   for (const [core, pid] of [[WORKER, made.pid], [LOAD, process.pid]]) spawnSync('taskset', ['-acp', String(core), String(pid)]);
   const window = async () => {
     await sleep(SETTLES_S * 1000);
@@ -261,10 +277,11 @@ async function pages(many) {
     return { rate, cost: (worker * 1e6) / answered, server: server / passed };
   };
   const all = Array.from({ length: many }, (_, at) => at);
-  const [pauses, ratios] = [[await window()], { asked: [], open: [] }];
+  const [pauses, ratios] = [[await window()], { asked: [], open: [], elsewhere: [] }];
   for (const kind of Array(TURNS).fill(Object.keys(ratios)).flat()) {
     const ends = kind === 'asked' ? all.map(() => asks(made.url)) : [];
-    const seen = kind === 'open' ? await Promise.all(all.map((at) => opened(made, at))) : [];
+    const shown = { open: made, elsewhere: other }[kind];
+    const seen = shown ? await Promise.all(all.map((at) => opened(shown, at))) : [];
     const begun = seen.reduce((sum, one) => sum + one.asked.length, 0);
     const its = await window();
     const asked = seen.reduce((sum, one) => sum + one.asked.length, -begun);
@@ -275,23 +292,26 @@ async function pages(many) {
     const ratio = (what) => (2 * its[what]) / (before[what] + behind[what]);
     ratios[kind].push({ rate: ratio('rate'), cost: ratio('cost'), server: its.server });
     const { rate, cost, server } = ratios[kind].at(-1);
-    const count = kind === 'open' ? `; pages asked ${asked} times` : '';
+    const count = shown ? `; pages asked ${asked} times` : '';
     console.log(`${kind}: rate ${rate.toFixed(3)}, processor time ${cost.toFixed(3)}, of the server ${percent(server)}; without ${behind.rate.toFixed(0)} requests/s${count}; load ${load()}`);
   }
+  const spread = (values, shown) => {
+    const [median, low, high] = [0.5, 0.25, 0.75].map((part) => shown(quantile(values, part)));
+    return `${median} (quartiles ${low} and ${high})`;
+  };
+  const ratio = (value) => value.toFixed(3);
   for (const [kind, found] of Object.entries(ratios)) {
-    const text = (what, shown) => {
-      const [median, low, high] = [0.5, 0.25, 0.75].map((part) => shown(quantile(found.map((its) => its[what]), part)));
-      return `${median} (quartiles ${low} and ${high})`;
-    };
-    const ratio = (value) => value.toFixed(3);
+    const text = (what, shown) => spread(found.map((its) => its[what]), shown);
     console.log(`${many} ${kind} against none: rate ${text('rate', ratio)}, processor time of the worker a request ${text('cost', ratio)}, the server has ${text('server', percent)} of the core; ${found.length} turns`);
   }
+  const both = ratios.open.map((its, turn) => its.rate / ratios.elsewhere[turn].rate);
+  console.log(`${many} open against as many of another controller: rate ${spread(both, ratio)}; ${both.length} turns`);
 }
 
 /** Requests that a load had answered, and how many in a second; as many as it can ask, or no more than are offered. */
 async function bench(port, offered) {
   const loops = ['-l', String(WINDOW_S), '-m', '1000', '-w', '1', ...(offered ? ['--rate', offered] : [])];
-  const options = ['-s', '16', '-M', '1000', '--outstanding', '400', ...loops, '--json'];
+  const options = [...NETWORK, '--outstanding', '400', ...loops, '--json'];
   const child = spawn('taskset', ['-c', String(LOAD), aldis, 'bench', `127.0.0.1:${port}`, ...options]);
   let said = '';
   child.stdout.on('data', (piece) => (said += piece));
