@@ -18,7 +18,7 @@ import argparse, json, os, socket, statistics, subprocess, sys, tempfile, thread
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Seconds of one reading of the rate; until the load runs evenly; until a removed application is gone; what a turn takes besides;
-# between two looks at the application, each of which the controller answers on the worker's core; between two at the worker's time.
+# between two looks at the application, each of which the controller answers on the worker's core; between two at its other threads.
 LOOP, WARM_UP, SETTLES, TURN_MORE, LOOKS, SAMPLES = 0.125, 2, 0.25, 2, 0.05, 0.02
 
 BODIES = {
@@ -129,7 +129,7 @@ def read(*path):
 
 
 class OtherThreads(threading.Thread):
-    """What the controller's threads but its worker have had of the core, again and again. All of them last as long as it does."""
+    """What the controller's threads but its worker have had of the core, again and again. What one had that ended is not counted any more."""
 
     def __init__(self, controller):
         super().__init__(daemon=True)

@@ -244,13 +244,13 @@ function browserAside() {
 }
 
 /** A second controller with a network of the same size, on the core of the load, whose pages cost the first one nothing. */
-async function elsewhere() {
-  const other = await controller(['--workers', '1']);
-  for (const pid of [other.pid, process.pid]) spawnSync('taskset', ['-acp', String(LOAD), String(pid)]);
-  const load = spawn('taskset', ['-c', String(LOAD), aldis, 'bench', `127.0.0.1:${other.ports.openflow}`, ...NETWORK, '-l', '3', '-m', '1000', '-w', '1']);
-  await new Promise((done) => load.once('exit', done));
-  const held = [...NETWORK, '--rate', '1000', '-l', '3600', '-m', '1000', '-w', '0'];
-  const kept = spawn('taskset', ['-c', String(LOAD), aldis, 'bench', `127.0.0.1:${other.ports.openflow}`, ...held], { stdio: 'ignore' });
+async function elsewhere(options) {
+  const other = await controller(['--workers', '1', ...options]);
+  spawnSync('taskset', ['-acp', String(LOAD), String(other.pid)]);
+  const teaches = spawn('taskset', ['-c', String(LOAD), aldis, 'bench', `127.0.0.1:${other.ports.openflow}`, ...NETWORK, '-l', '3', '-m', '1000', '-w', '1']);
+  await new Promise((done) => teaches.once('exit', done));
+  const trickle = [...NETWORK, '--rate', '1000', '-l', '3600', '-m', '1000', '-w', '0'];
+  const kept = spawn('taskset', ['-c', String(LOAD), aldis, 'bench', `127.0.0.1:${other.ports.openflow}`, ...trickle], { stdio: 'ignore' });
   atEnd(() => kept.kill());
   return other;
 }
@@ -266,7 +266,7 @@ async function pages(many) {
   const options = process.argv.slice(4);
   const offered = /^\d+$/.test(options[0]) ? options.shift() : undefined;
   const made = await controller(['--workers', '1', ...options]);
-  const other = await elsewhere();
+  const other = await elsewhere(options);
   for (const [core, pid] of [[WORKER, made.pid], [LOAD, process.pid]]) spawnSync('taskset', ['-acp', String(core), String(pid)]);
   const window = async () => {
     await sleep(SETTLES_S * 1000);

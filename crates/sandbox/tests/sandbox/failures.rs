@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use aldis_control::AppSet;
+use aldis_sandbox::limits::FAILURE_WINDOW;
 use aldis_sandbox::{AppState, Compiled, FaultKind, Runtime};
 
 use crate::guests::{ALL, Guest, QUIET, SENDS, packaged};
@@ -168,6 +169,12 @@ fn after_a_failure_batches_are_short_until_it_no_longer_counts() {
         network.batch(&[(0, 1, &bad)]);
         wait("it runs again", || app.status().state == AppState::Running);
     }
+    std::thread::sleep(FAILURE_WINDOW);
+    // The batch in hand says that the time is over.
+    network.batch(&many);
+    let before = app.status().batches;
+    network.batch(&many);
+    assert_eq!(app.status().batches - before, 1);
 }
 
 #[test]
