@@ -75,7 +75,7 @@ fn switches_are_served_by_the_other_applications_when_one_panics() {
     let failed: Vec<_> = apps.iter().map(|app| (app.app, app.failed)).collect();
     assert_eq!(failed, [("fragile", true), ("hub", false)]);
     let told = |event: ControllerEvent| match event {
-        ControllerEvent::Noted { words, .. } => Some(words),
+        ControllerEvent::Failed { words } => Some(words),
         _ => None,
     };
     assert_eq!(

@@ -133,6 +133,7 @@ struct LogState {
     refusals: Limit,
     full: FullTables,
     crowd: Crowd,
+    failures: Limit,
     notes: Limit,
     news: Limit,
     watchlist: watchlist::Watchlist,
@@ -148,6 +149,7 @@ impl LogState {
             refusals: limit(),
             full: FullTables::default(),
             crowd: Crowd::default(),
+            failures: limit(),
             notes: limit(),
             news: Limit { most: NEWS_MAX, ..limit() },
             watchlist,
@@ -237,6 +239,12 @@ impl LogState {
                     warn!("{error}");
                 }
             }
+            // Behind a limit of their own: an application that says much hides no failure.
+            ControllerEvent::Failed { words } => {
+                if self.failures.allows() {
+                    warn!("{words}");
+                }
+            }
             ControllerEvent::Noted { words, warns: true } => {
                 if self.notes.allows() {
                     warn!("{words}");
@@ -289,5 +297,42 @@ impl Limit {
         }
         self.lines += 1;
         self.lines <= self.most
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{self, Write};
+    use std::sync::Mutex;
+
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn an_application_that_says_much_hides_no_failure() {
+        let written = Written::default();
+        let to = written.clone();
+        let log = tracing_subscriber::fmt().with_writer(move || to.clone()).finish();
+        tracing::subscriber::with_default(log, || {
+            let mut state = LogState::new(Arc::default(), watchlist::Watchlist::default());
+            for _ in 0..2 * LINES_MAX {
+                state.write(ControllerEvent::Noted { words: "echo: odd".into(), warns: true });
+            }
+            state.write(ControllerEvent::Failed { words: "echo: quarantined".into() });
+        });
+        let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
+        assert_eq!(text.matches("echo: odd").count(), LINES_MAX as usize, "{text}");
+        assert!(text.contains("echo: quarantined"), "{text}");
     }
 }

@@ -62,6 +62,11 @@ pub enum ControllerEvent {
         /// What it refused, and why.
         error: Box<SwitchError>,
     },
+    /// An application failed ([`crate::Commands::failed`]).
+    Failed {
+        /// What happened to it and what follows, in a sentence that begins with its name.
+        words: String,
+    },
     /// An application tells the operator something ([`crate::Commands::warn`],
     /// [`crate::Commands::info`]).
     Noted {
@@ -136,7 +141,9 @@ impl fmt::Display for ControllerEvent {
                 write!(f, "port {} ({}) of switch {dpid} is {state}", port.number.0, port.name)
             }
             ControllerEvent::Refused { error, .. } => write!(f, "{error}"),
-            ControllerEvent::Noted { words, .. } => f.write_str(words),
+            ControllerEvent::Failed { words } | ControllerEvent::Noted { words, .. } => {
+                f.write_str(words)
+            }
             ControllerEvent::Found { by, found } => write!(f, "{by}: {found}"),
             ControllerEvent::NotTold { count } => {
                 write!(

@@ -458,7 +458,7 @@ impl Pipeline {
             if let (Some(place), Some(seat)) = (place, self.seats.get(index)) {
                 seat.counted.failed();
                 let name = place.app.name;
-                commands.warn(format!("{name}: failed, and is left out from now on: {reason}"));
+                commands.failed(format!("{name}: failed, and is left out from now on: {reason}"));
             }
         }
     }

@@ -191,7 +191,7 @@ impl Sandboxed {
             Ok(()) => true,
             Err(fault) => {
                 let words = hosted.fail(slot, &mut running, fault);
-                target.commands().warn(words);
+                target.commands().failed(words);
                 false
             }
         }
@@ -328,7 +328,7 @@ impl App for Sandboxed {
             tell_lines(hosted, instance, commands);
         }
         if let Err(fault) = done {
-            commands.warn(hosted.fail(slot, &mut running, fault));
+            commands.failed(hosted.fail(slot, &mut running, fault));
         }
     }
 }

@@ -198,6 +198,7 @@ impl TestNetwork {
         pieces.iter().for_each(|piece| take(piece.to, &bytes[piece.bytes.clone()]));
         self.out.clear();
         self.out.commands().clear();
+        self.said.extend(self.out.commands().take_failures());
         self.said.extend(self.out.commands().take_warnings());
         self.said.extend(self.out.commands().take_infos());
         let found = self.out.commands().take_found();

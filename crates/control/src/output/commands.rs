@@ -68,6 +68,7 @@ pub struct Commands {
     xid: u32,
     queues: Arc<Queues>,
     reported: bool,
+    failures: Vec<String>,
     warnings: Vec<String>,
     infos: Vec<String>,
     found: Vec<(&'static str, Found)>,
@@ -99,6 +100,7 @@ impl Commands {
             xid: u32::from(worker) << 24 | TAKEN,
             queues,
             reported: false,
+            failures: vec![],
             warnings: vec![],
             infos: vec![],
             found: vec![],
@@ -200,6 +202,15 @@ impl Commands {
         self.queues.push_from::<P>(self.worker() as u16, report)
     }
 
+    /// Tells the operator that an application failed, in a sentence that begins with its name: a
+    /// line of the log, which the lines of applications never keep out. Further ones than
+    /// [`NOTES_MAX`] of one batch are dropped.
+    pub fn failed(&mut self, words: String) {
+        if self.failures.len() < NOTES_MAX {
+            self.failures.push(words);
+        }
+    }
+
     /// Warns the operator, in a sentence that begins with the application's name: a line of the
     /// log. More than [`NOTES_MAX`] of one batch are dropped.
     pub fn warn(&mut self, words: String) {
@@ -240,6 +251,12 @@ impl Commands {
     #[inline]
     pub fn take_not_told(&mut self) -> u64 {
         mem::take(&mut self.not_told)
+    }
+
+    /// Which applications failed.
+    #[inline]
+    pub fn take_failures(&mut self) -> impl Iterator<Item = String> {
+        self.failures.drain(..)
     }
 
     /// The warnings for the operator.
@@ -407,6 +424,15 @@ mod tests {
             (0, 5, 0)
         );
         assert_eq!(commands.take_warnings().count(), 1);
+    }
+
+    #[test]
+    fn a_failure_is_told_behind_any_number_of_warnings() {
+        let mut commands = commands();
+        (0..NOTES_MAX).for_each(|_| commands.warn("app: odd".into()));
+        commands.failed("app: failed".into());
+        assert!(commands.take_failures().eq(["app: failed"]));
+        assert_eq!(commands.take_failures().count(), 0);
     }
 
     #[test]

@@ -150,14 +150,14 @@ fn an_application_that_panics_is_left_out_with_those_that_need_it_and_the_others
     let switch = one.join(Time::START, info());
     one.event(Time::START, &world, &switch, &Event::Up, &mut out);
     assert_eq!(out.bytes(), b"fragroutingwalks");
-    assert_eq!(out.commands().take_warnings().count(), 0);
+    assert_eq!(out.commands().take_failures().count(), 0);
     out.clear();
     out.commands().clear();
     one.event(Time::START, &world, &switch, &Event::Second, &mut out);
     // Routing is made of links, and walks reads routes.
     assert_eq!(out.bytes(), b"");
     assert_eq!(out.commands().pieces().0, b"said");
-    let told: Vec<_> = out.commands().take_warnings().collect();
+    let told: Vec<_> = out.commands().take_failures().collect();
     let left_out =
         "failed, and is left out from now on: it needs what fragile publishes, which failed";
     let expected = [
@@ -172,7 +172,7 @@ fn an_application_that_panics_is_left_out_with_those_that_need_it_and_the_others
     let switch = other.join(Time::START, info());
     other.event(Time::START, &world, &switch, &Event::Up, &mut out);
     assert_eq!(out.bytes(), b"");
-    assert_eq!(out.commands().take_warnings().count(), 0);
+    assert_eq!(out.commands().take_failures().count(), 0);
     let all = AppSnapshot::all(&pipelines.line_up(), &[one.counted(), other.counted()]);
     let failed: Vec<_> = all.iter().filter(|app| app.failed).map(|app| app.app).collect();
     assert_eq!(failed, ["fragile", "routing", "walks"]);
@@ -188,7 +188,7 @@ fn an_application_that_panics_when_a_switch_joins_is_left_out_of_it() {
     pipeline.event(Time::START, &pipelines.world(), &switch, &Event::Up, &mut out);
     assert_eq!(out.bytes(), b"");
     assert_eq!(out.commands().pieces().0, b"said");
-    let told = out.commands().take_warnings().next();
+    let told = out.commands().take_failures().next();
     assert_eq!(told, Some("fragile: failed, and is left out from now on: thirteen".to_string()));
 }
 
@@ -219,7 +219,7 @@ fn an_application_that_panics_when_its_time_comes_ticks_no_more_and_counts_nothi
     let (world, at) = (pipelines.world(), |s| Time::START + Duration::from_secs(s));
     (0..4).for_each(|second| pipeline.tick(at(second), &world, out.commands()));
     assert!(out.commands().is_empty() && pipeline.next_tick() == Time::NEVER);
-    let told: Vec<_> = out.commands().take_warnings().collect();
+    let told: Vec<_> = out.commands().take_failures().collect();
     assert_eq!(told, ["late: failed, and is left out from now on: too late"]);
     let all = AppSnapshot::all(&pipelines.line_up(), &[pipeline.counted()]);
     assert!(all[0].failed && all[0].events.is_empty() && all[0].bytes_out == 0);
@@ -256,7 +256,7 @@ fn a_publisher_that_panics_fails_together_with_its_application() {
     pipeline.event(Time::START, world_builder.world(), &switch, &Event::Up, &mut out);
     assert_eq!(out.bytes(), b"");
     assert_eq!(out.commands().pieces().0, b"said");
-    let told = out.commands().take_warnings().next();
+    let told = out.commands().take_failures().next();
     assert_eq!(told, Some("broken: failed, and is left out from now on: no links".to_string()));
 }
 

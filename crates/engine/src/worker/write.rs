@@ -56,6 +56,9 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
     /// Passes on what the applications found and noted.
     #[inline]
     fn emit_events(&mut self) {
+        for words in self.output.commands().take_failures() {
+            self.event_sink.emit(ControllerEvent::Failed { words });
+        }
         for words in self.output.commands().take_warnings() {
             self.event_sink.emit(ControllerEvent::Noted { words, warns: true });
         }

@@ -250,7 +250,9 @@ impl Event {
             ControllerEvent::Refused { dpid, .. } => {
                 (ApiEventKind::Refused, Some(dpid), None, None)
             }
-            ControllerEvent::Noted { .. } => (ApiEventKind::Note, None, None, None),
+            ControllerEvent::Failed { .. } | ControllerEvent::Noted { .. } => {
+                (ApiEventKind::Note, None, None, None)
+            }
             ControllerEvent::Found { found, .. } => {
                 return Event::of_found(found, event.to_string());
             }

@@ -103,6 +103,7 @@ impl Network {
         }
         self.out.commands().clear();
         answers.warnings = self.out.commands().take_warnings().collect();
+        answers.warnings.extend(self.out.commands().take_failures());
         answers
     }
 }
