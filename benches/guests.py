@@ -195,14 +195,13 @@ def one_beside(args, kind, listen, http, controller):
                                  "-M", "1000", "-m", str(round(LOOP * 1000)), "-l", str(loops), "--outstanding", "400", *rated,
                                  "-w", "0", "--json"],
                                 stdout=subprocess.PIPE)
-        begun = time.monotonic()
 
         def lasts(seconds):
             since, (all_before, its_before) = time.monotonic(), on_core(controller)
             time.sleep(seconds)
             until, (all_after, its_after) = time.monotonic(), on_core(controller)
             shares = ((all_after - all_before) / (until - since), (its_after - its_before) / (until - since))
-            return since - begun, until - begun, *shares
+            return since, until, *shares
 
         time.sleep(WARM_UP)
         pauses, parts = [lasts(args.seconds)], []
@@ -214,6 +213,7 @@ def one_beside(args, kind, listen, http, controller):
             pauses.append(lasts(args.seconds))
             ask("resume", kind)
         rates = json.loads(load.communicate(timeout=60)[0])["requests_per_second"]["loops"]
+        ended = time.monotonic()
     finally:
         for process in filter(None, (guest, load)):
             process.kill()
@@ -222,7 +222,9 @@ def one_beside(args, kind, listen, http, controller):
 
     def seen(part):
         since, until, share, its = part
-        rate = statistics.mean(rates[int(since / LOOP) + 1:int(until / LOOP)])
+        # The load ends with its last piece; before the first it connects and teaches its addresses.
+        first, last = (len(rates) - (ended - at) / LOOP for at in (since, until))
+        rate = statistics.mean(rates[int(first) + 1:int(last)])
         return rate, share / rate, its
 
     def both(before, behind):

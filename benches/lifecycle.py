@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """What it costs the others when applications come and go: throughput, delay and losses of `aldis bench` beside such changes.
 
-    cargo build --release && benches/lifecycle.py [--rounds 5] [--seconds 3] [--every 0.1] [--app dhcp] [--apps …]
+    cargo build --release && benches/lifecycle.py [--rounds 5] [--seconds 3] [--every 0.1] [--hosts 100000] [--app dhcp] [--apps …]
     benches/lifecycle.py --package FILE [--every 0.05] [--cycles 1000]
 
 The controller has core 0, the load core 1. Rounds without and with changes take turns: in one with changes the application is
@@ -26,8 +26,9 @@ def free():
 
 
 LISTEN, HTTP = free(), free()
-# Seconds until a connection that asked for the last change is closed at the other end, too.
-SETTLES = 1
+# Seconds until a connection that asked for the last change is closed at the other end, too; of a load until the controller has
+# learnt all of its addresses and the paths between them.
+SETTLES, WARM_UP = 1, 8
 
 
 def pinned(core, *command, **more):
@@ -102,7 +103,8 @@ def read(package):
 def cycles(options, controller):
     """Cycles beside one load; false where something was lost or kept."""
     steps = cycled(read(options.package))
-    load = ["bench", LISTEN, "-s", "16", "-M", "1000", "--outstanding", "16", "-l", "3600", "-m", "1000", "-w", "1", "--json"]
+    load = ["bench", LISTEN, "-s", "16", "-M", str(options.hosts), "--outstanding", "16", "-l", "3600", "-m", "1000", "-w",
+            "1", "--json"]
     bench = pinned(1, options.aldis, *load, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     try:
         time.sleep(3)
@@ -127,15 +129,16 @@ def cycles(options, controller):
     return more <= 0.05 and after[1] <= before[1] and after[2] < before[2] + 10 and counts["lost"] == 0
 
 
-def bench(aldis, seconds, window, beside):
+def bench(options, window, beside):
     over, took = threading.Event(), []
     thread = threading.Thread(target=changes, args=(*beside, over, took)) if beside else None
-    load = ["bench", LISTEN, "-s", "16", "-M", "1000", "--outstanding", str(window), "-l", str(seconds), "-m", "1000", "-w", "1",
-            "--json"]
-    process = pinned(1, aldis, *load, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    load = ["bench", LISTEN, "-s", "16", "-M", str(options.hosts), "--outstanding", str(window), "-l", str(options.seconds), "-m", "1000",
+            "-w", str(WARM_UP), "--json"]
+    process = pinned(1, options.aldis, *load, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     if thread:
+        time.sleep(WARM_UP)
         thread.start()
-    said = json.loads(process.communicate(timeout=seconds * 10 + 60)[0])
+    said = json.loads(process.communicate(timeout=(WARM_UP + options.seconds) * 10 + 60)[0])
     if thread:
         over.set()
         thread.join()
@@ -147,6 +150,7 @@ def main():
     asked.add_argument("--rounds", type=int, default=5)
     asked.add_argument("--seconds", type=int, default=3)
     asked.add_argument("--every", type=float, default=0.1)
+    asked.add_argument("--hosts", type=int, default=100_000, help="of each of the 16 switches")
     asked.add_argument("--app", default="dhcp", help="the application that comes and goes")
     asked.add_argument("--apps", default="default", help="those of the controller, as --apps has them")
     asked.add_argument("--aldis", default=os.path.join(ROOT, "target/release/aldis"))
@@ -169,10 +173,10 @@ def main():
             ratios, took, lost, longest = [], [], 0, [0, 0]
             for _ in range(options.rounds):
                 name = install(package) if package else None
-                before, _ = bench(options.aldis, options.seconds, window, None)
+                before, _ = bench(options, window, None)
                 if name:
                     ask("DELETE", f"apps/{name}")
-                after, ms = bench(options.aldis, options.seconds, window, (steps, options.every))
+                after, ms = bench(options, window, (steps, options.every))
                 one, other = figure(before, of), figure(after, of)
                 ratios.append(other / one)
                 took += ms

@@ -1,25 +1,25 @@
 #!/usr/bin/python3
 """What an application that loops, traps, allocates or floods costs the others: `aldis bench` beside it, until it is quarantined.
 
-    cargo build --release && benches/quarantine.py [--turns 10] [--seconds 2] [--rate 4000000]
+    cargo build --release && benches/quarantine.py [--turns 10] [--seconds 2] [--hosts 100000] [--rate 4000000]
 
 The controller has core 0, the load core 1. One load goes on throughout: it asks for as much as is answered, or for no more than a
 --rate. A rate below what the controller can do shows whether all that is asked is answered in time; what an application takes of
 the room that is left does not show in it. In each turn an application is installed that misbehaves in every call from its 50th on;
 when it is in quarantine it is removed. Each turn is compared with the pauses before and behind it, of --seconds each: its first
-second, which begins with its first failure, and so many seconds from then on. How long it takes from the first failure to the
-quarantine is read from the controller.
+second, which begins with its first failure, and so many seconds from then on. When it fails and when it is in quarantine is read from
+the controller's log, which takes nothing of the core: an answer over HTTP takes half a millisecond of it.
 
 How fast the core is differs from one moment to the next where others use the machine, and so does each rate. What the controller's
 other threads take of the core does not, and it stands beside them: those that compile, start and put away applications, and answer
 over HTTP. The time that the worker spends in the application itself is not seen in that.
 """
-import argparse, json, os, socket, statistics, subprocess, sys, tempfile, threading, time, urllib.request
+import argparse, glob, json, os, socket, statistics, subprocess, sys, tempfile, threading, time, urllib.request
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 # Seconds of one reading of the rate; until the load runs evenly; until a removed application is gone; what a turn takes besides;
-# between two looks at the application, each of which the controller answers on the worker's core; between two at its other threads.
-LOOP, WARM_UP, SETTLES, TURN_MORE, LOOKS, SAMPLES = 0.125, 2, 0.25, 2, 0.05, 0.02
+# between two looks at the controller's other threads; in which an application that misbehaves is in quarantine, at the most.
+LOOP, WARM_UP, SETTLES, TURN_MORE, SAMPLES, PATIENCE = 0.125, 4, 0.25, 2, 0.02, 20
 
 BODIES = {
     "loops": "loop { std::hint::black_box(0); }",
@@ -73,72 +73,92 @@ def ask(http, method, path, body=None):
         return json.load(answer)
 
 
-def until_quarantined(http, name):
-    """When the application first failed, and when it was in quarantine; infinity where it was not within 20 s."""
-    first, deadline = None, time.monotonic() + 20
-    while time.monotonic() < deadline:
-        state = next(app["state"] for app in ask(http, "GET", "apps")["apps"] if app["name"] == name)
-        if state != "running" and first is None:
-            first = time.monotonic()
-        if state == "quarantined":
-            return first, time.monotonic()
-        time.sleep(LOOKS)
-    return first or deadline, float("inf")
+class Log(threading.Thread):
+    """The lines of the controller's log, each with when it came."""
+
+    def __init__(self, controller):
+        super().__init__(daemon=True)
+        self.lines, self.came, self.stream = [], threading.Condition(), controller.stderr
+
+    def run(self):
+        for line in self.stream:
+            with self.came:
+                self.lines.append((time.monotonic(), line))
+                self.came.notify()
+
+    def until_quarantined(self, name, since):
+        """When the application first failed, and when it was in quarantine; infinity where it was not in time."""
+        said = lambda words: next((at for at, line in self.lines if at >= since and f"{name}: {words}" in line), None)
+        with self.came:
+            self.came.wait_for(lambda: said("quarantined") is not None, PATIENCE)
+            return said("failed") or since + PATIENCE, said("quarantined") or float("inf")
 
 
-def turns(options, listen, http, name, package, threads):
+def turns(options, listen, http, name, package, threads, log):
     """Of each turn the rates of its first second and of those that follow, to those of the pauses around it; what other threads had
     of the core, in the pauses, in that second and from then on; how long its quarantine took; and how many requests were lost in all."""
     loops = int((WARM_UP + options.seconds + options.turns * (2 * options.seconds + 1 + TURN_MORE) + 2) / LOOP)
     rated = ["--rate", str(options.rate)] if options.rate else []
-    load = subprocess.Popen(["taskset", "-c", "1", options.aldis, "bench", listen, "-s", "16", "-M", "1000", "--outstanding", "400",
-                             *rated, "-l", str(loops), "-m", str(round(LOOP * 1000)), "-w", "0", "--json"],
+    load = subprocess.Popen(["taskset", "-c", "1", options.aldis, "bench", listen, "-s", "16", "-M", str(options.hosts), "--outstanding",
+                             "400", *rated, "-l", str(loops), "-m", str(round(LOOP * 1000)), "-w", "0", "--json"],
                             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
-    begun = time.monotonic()
 
     def lasts(since, seconds):
         time.sleep(max(since + seconds - time.monotonic(), 0))
-        return since - begun, time.monotonic() - begun
+        return since, time.monotonic()
 
     try:
         time.sleep(WARM_UP)
         pauses, parts, took = [lasts(time.monotonic(), options.seconds)], [], []
         for _ in range(options.turns):
+            installed = time.monotonic()
             ask(http, "POST", "apps", package)
-            first, quarantined = until_quarantined(http, name)
+            first, quarantined = log.until_quarantined(name, installed)
             parts.append((lasts(first, 1), lasts(first + 1, options.seconds)))
             took.append(quarantined - first)
             ask(http, "DELETE", f"apps/{name}")
             time.sleep(SETTLES)
             pauses.append(lasts(time.monotonic(), options.seconds))
         said = json.loads(load.communicate(timeout=120)[0])
+        ended = time.monotonic()
     finally:
         load.kill()
         load.wait()
+    # The load ends with its last piece; before the first it teaches all addresses, which takes its time.
     loops = said["requests_per_second"]["loops"]
-    rate = lambda span: statistics.mean(loops[int(span[0] / LOOP) + 1:int(span[1] / LOOP)])
+    piece = lambda at: len(loops) - (ended - at) / LOOP
+    rate = lambda span: statistics.mean(loops[int(piece(span[0])) + 1:int(piece(span[1]))])
     around = [(rate(before) + rate(behind)) / 2 for before, behind in zip(pauses, pauses[1:])]
     ratios = [tuple(rate(part) / alone for part in both) for both, alone in zip(parts, around)]
-    shares = [statistics.median(threads.share(begun + since, begun + until) for since, until in spans) for spans in (pauses, *zip(*parts))]
+    shares = [statistics.median(threads.share(since, until) for since, until in spans) for spans in (pauses, *zip(*parts))]
     return ratios, shares, took, said["counts"]["lost"]
 
 
 def read(*path):
-    with open(os.path.join("/proc", *path), encoding="ascii") as file:
+    with open(os.path.join(*path), encoding="ascii") as file:
         return file.read()
 
 
 class OtherThreads(threading.Thread):
-    """What the controller's threads but its worker have had of the core, again and again. What one had that ended is not counted any more."""
+    """What the controller's threads but its worker have had of the core, again and again."""
 
     def __init__(self, controller):
         super().__init__(daemon=True)
-        self.of, self.seen, self.ended = (str(controller.pid), "task"), [], threading.Event()
+        self.of, self.seen, self.had, self.ended = (str(controller.pid), "task"), [], {}, threading.Event()
+
+    def look(self):
+        """What one had that ended stays counted."""
+        for path in glob.glob(os.path.join("/proc", *self.of, "*")):
+            try:
+                if not read(path, "comm").startswith("worker"):
+                    self.had[path] = int(read(path, "schedstat").split()[0]) / 1e9
+            except OSError:
+                continue
+        self.seen.append((time.monotonic(), sum(self.had.values())))
 
     def run(self):
         while not self.ended.wait(SAMPLES):
-            threads = (task for task in os.listdir(os.path.join("/proc", *self.of)) if not read(*self.of, task, "comm").startswith("worker"))
-            self.seen.append((time.monotonic(), sum(int(read(*self.of, task, "schedstat").split()[0]) for task in threads) / 1e9))
+            self.look()
 
     def share(self, since, until):
         """Their part of the core between two moments."""
@@ -155,6 +175,7 @@ def main():
     asked = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     asked.add_argument("--turns", type=int, default=10)
     asked.add_argument("--seconds", type=float, default=2)
+    asked.add_argument("--hosts", type=int, default=100_000, help="of each of the 16 switches")
     asked.add_argument("--rate", type=int, help="offer no more requests a second than that")
     asked.add_argument("--aldis", default=os.path.join(ROOT, "target/release/aldis"))
     options = asked.parse_args()
@@ -162,13 +183,14 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         packages = {name: built(options.aldis, folder, name) for name in BODIES}
         run = [options.aldis, "run", "--workers", "1", "--listen", listen, "--http", http, "--apps", "learning-switch"]
-        controller = subprocess.Popen(["taskset", "-c", "0", *run], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        controller = subprocess.Popen(["taskset", "-c", "0", *run], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        log, threads = Log(controller), OtherThreads(controller)
+        log.start()
         try:
             time.sleep(1)
-            threads = OtherThreads(controller)
             threads.start()
             for name, package in packages.items():
-                ratios, shares, took, lost = turns(options, listen, http, name, package, threads)
+                ratios, shares, took, lost = turns(options, listen, http, name, package, threads, log)
                 first, later = (quartiles(column) for column in zip(*ratios))
                 print(f"{name}: rate to that of the pauses around it: {first} in the first second, {later} from then on; other threads "
                       "have {:.2%} of the core in the pauses, {:.2%} in that second, {:.2%} from then on; ".format(*shares) +

@@ -158,7 +158,10 @@ def main():
     designs = listed if options.designs == "all" else options.designs.split(",")
     packages = {}
     for name, file in (("simple-switch", "learning-switch"), ("packet-count", "packet-count")):
-        with open(os.path.join(ROOT, f"target/sdk/{file}.app"), "rb") as package:
+        path = os.path.join(ROOT, f"target/sdk/{file}.app")
+        if not os.path.exists(path):
+            sys.exit(f"{path} is missing; it is built by: {options.aldis} app build sdk/rust/examples/{file} --output {path}")
+        with open(path, "rb") as package:
             first = package.read()
         packages[name] = [first, next_version(first)]
     return 0 if all([soak(design, options.minutes * 60 / len(designs), options, packages) for design in designs]) else 1
