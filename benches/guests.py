@@ -212,8 +212,10 @@ def one_beside(args, kind, listen, http, controller):
             time.sleep(SETTLES)
             pauses.append(lasts(args.seconds))
             ask("resume", kind)
-        rates = json.loads(load.communicate(timeout=60)[0])["requests_per_second"]["loops"]
-        ended = time.monotonic()
+        said, ended = load.communicate(timeout=60)[0], time.monotonic()
+        if load.returncode != 0:
+            sys.exit(f"the load beside {kind} ended with {load.returncode}; why stands above")
+        rates = json.loads(said)["requests_per_second"]["loops"]
     finally:
         for process in filter(None, (guest, load)):
             process.kill()
