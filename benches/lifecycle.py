@@ -27,7 +27,7 @@ def free():
 
 LISTEN, HTTP = free(), free()
 # Seconds until a connection that asked for the last change is closed at the other end, too; of a load until the controller has
-# learnt all of its addresses and the paths between them.
+# learnt its addresses, as far as it has room for them.
 SETTLES, WARM_UP = 1, 8
 
 
@@ -136,6 +136,7 @@ def bench(options, window, beside):
             "-w", str(WARM_UP), "--json"]
     process = pinned(1, options.aldis, *load, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     if thread:
+        # The load teaches its addresses before it warms up: changes begin so much before it measures.
         time.sleep(WARM_UP)
         thread.start()
     said = json.loads(process.communicate(timeout=(WARM_UP + options.seconds) * 10 + 60)[0])

@@ -179,7 +179,7 @@ impl Sandboxed {
                 let applied = applier.apply(checked, target, now);
                 if let Some(candidate) = hosted.candidate() {
                     let words = candidate.compare(events, &commands);
-                    words.into_iter().for_each(|words| target.commands().warn(words));
+                    words.into_iter().for_each(|words| target.commands().failed(words));
                 }
                 applied
             });

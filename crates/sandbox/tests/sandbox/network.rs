@@ -103,6 +103,10 @@ impl Network {
         }
         self.out.commands().clear();
         answers.warnings = self.out.commands().take_warnings().collect();
+        let is_failure = |words: &String| {
+            words.contains(": failed, and") || words.contains(": quarantined after")
+        };
+        assert!(!answers.warnings.iter().any(is_failure), "a warning: {:?}", answers.warnings);
         answers.warnings.extend(self.out.commands().take_failures());
         answers
     }
