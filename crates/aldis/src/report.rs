@@ -157,27 +157,35 @@ impl LogState {
     }
 
     fn run(mut self, events: &Receiver<ControllerEvent>) {
-        while let Some(event) = self.next(events) {
+        // The clock is read once for each event: a million hosts may be learnt in a second.
+        let mut now = Instant::now();
+        while let Some(event) = self.next(now, events) {
+            now = Instant::now();
             if let Some(event) = event {
-                let begins = self.watchlist.notice(Instant::now(), &event);
-                self.write(event);
+                let begins = self.watchlist.notice(now, &event);
+                self.write(now, event);
                 if let Some(known) = begins {
                     warn!("{}: {} (`aldis doctor` says more)", known.id, known.what_to_do);
                 }
             }
-            if self.missing_told.elapsed() >= MISSING_EVERY {
+            if now.saturating_duration_since(self.missing_told) >= MISSING_EVERY {
+                self.missing_told = now;
                 self.tell_missing();
             }
         }
-        self.tell_counted(true);
+        tell(self.crowd.end());
         self.tell_missing();
     }
 
     /// The next event; none of them where it is time to say what was counted first, and nothing at
     /// all when every taker is gone.
-    fn next(&mut self, events: &Receiver<ControllerEvent>) -> Option<Option<ControllerEvent>> {
-        self.tell_counted(false);
-        let Some(wait) = self.crowd.wait(Instant::now()) else {
+    fn next(
+        &mut self,
+        now: Instant,
+        events: &Receiver<ControllerEvent>,
+    ) -> Option<Option<ControllerEvent>> {
+        tell(self.crowd.due(now));
+        let Some(wait) = self.crowd.wait(now) else {
             return events.recv().ok().map(Some);
         };
         match events.recv_timeout(wait) {
@@ -187,23 +195,14 @@ impl LogState {
         }
     }
 
-    /// Says how many hosts did what since this was last said, when it is time or this is the end.
-    fn tell_counted(&mut self, is_end: bool) {
-        let words = if is_end { self.crowd.end() } else { self.crowd.due(Instant::now()) };
-        if let Some(words) = words {
-            info!("{words}");
-        }
-    }
-
     fn tell_missing(&mut self) {
-        self.missing_told = Instant::now();
         let dropped = self.dropped.swap(0, Ordering::Relaxed);
         if dropped > 0 {
             warn!("{dropped} lines are missing here: the log could not keep up");
         }
     }
 
-    fn write(&mut self, event: ControllerEvent) {
+    fn write(&mut self, now: Instant, event: ControllerEvent) {
         match event {
             ControllerEvent::Up { .. } => info!("{event}"),
             ControllerEvent::Port { .. } => debug!("{event}"),
@@ -230,7 +229,7 @@ impl LogState {
             }
             // Nothing is broken there: what has no flow goes by the controller.
             ControllerEvent::Refused { dpid, error } if error.is_table_full() => {
-                if let Some(words) = self.full.refuses(Instant::now(), dpid, &error) {
+                if let Some(words) = self.full.refuses(now, dpid, &error) {
                     warn!("{words}");
                 }
             }
@@ -250,8 +249,8 @@ impl LogState {
                     warn!("{words}");
                 }
             }
-            ControllerEvent::Found { found: Found::Host { now, .. }, .. } => {
-                if self.crowd.lists(Instant::now(), now) {
+            ControllerEvent::Found { found: Found::Host { now: did, .. }, .. } => {
+                if self.crowd.lists(now, did) {
                     info!("{event}");
                 }
             }
@@ -262,13 +261,20 @@ impl LogState {
             }
             // What led to it stands in the log already, with the switch.
             ControllerEvent::Guest { .. } => debug!("{event}"),
-            ControllerEvent::NotTold { count } => self.crowd.not_told(Instant::now(), count),
+            ControllerEvent::NotTold { count } => self.crowd.not_told(now, count),
             ControllerEvent::Noted { words, warns: false } => {
                 if self.news.allows() {
                     info!("{words}");
                 }
             }
         }
+    }
+}
+
+/// Says how many hosts did what, where that is to be said.
+fn tell(words: Option<String>) {
+    if let Some(words) = words {
+        info!("{words}");
     }
 }
 
@@ -326,10 +332,11 @@ mod tests {
         let log = tracing_subscriber::fmt().with_writer(move || to.clone()).finish();
         tracing::subscriber::with_default(log, || {
             let mut state = LogState::new(Arc::default(), watchlist::Watchlist::default());
+            let now = Instant::now();
             for _ in 0..2 * LINES_MAX {
-                state.write(ControllerEvent::Noted { words: "echo: odd".into(), warns: true });
+                state.write(now, ControllerEvent::Noted { words: "echo: odd".into(), warns: true });
             }
-            state.write(ControllerEvent::Failed { words: "echo: quarantined".into() });
+            state.write(now, ControllerEvent::Failed { words: "echo: quarantined".into() });
         });
         let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
         assert_eq!(text.matches("echo: odd").count(), LINES_MAX as usize, "{text}");
