@@ -271,6 +271,11 @@ pub trait Controller: Send + Sync + 'static {
         self.world().part::<Hosts>().map(Hosts::len)
     }
 
+    /// How many links there are between switches; nothing where no application looks for them.
+    fn links_count(&self) -> Option<usize> {
+        self.world().part::<Map>().map(|map| map.links().count())
+    }
+
     /// The links between switches, each once, in any order; nothing where no application looks for
     /// them.
     fn links(&self) -> Option<Vec<MapLink>> {

@@ -36,10 +36,10 @@ pub(crate) fn file(kind: &'static str, text: &'static str) -> impl IntoResponse 
 /// numbers, a date, the version.
 pub(crate) async fn home(State(shared): Ctx) -> impl IntoResponse {
     let controller = &shared.controller;
-    let (links, hosts) = (controller.links(), controller.hosts_count());
+    let (links, hosts) = (controller.links_count(), controller.hosts_count());
     let rows = [
         row("Switches", "/api/v1/switches", Some(controller.switches().len())),
-        row("Links", "/api/v1/links", links.map(|links| links.len())),
+        row("Links", "/api/v1/links", links),
         row("Hosts", "/api/v1/hosts", hosts),
     ];
     let text = include_str!("docs/home.html")

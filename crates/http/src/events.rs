@@ -9,15 +9,18 @@ mod ring;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
+use aldis_control::Time;
 use aldis_control::controller_event::{ControllerEvent, EventSink};
 use axum::http::StatusCode;
 use tokio::sync::mpsc::{self, Receiver, Sender};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::time::timeout;
 
 use crate::api::events::Event;
 use crate::controller::Controller;
-use crate::limits::{EVENTS_MAX, FOLLOWERS_MAX};
+use crate::limits::{EVENTS_AT_ONCE, EVENTS_MAX, FOLLOWERS_MAX};
 use crate::newest::Newest;
 use crate::problem::Problem;
 use crate::timestamp::Calendar;
@@ -77,19 +80,33 @@ impl EventLog {
         controller: &dyn Controller,
         calendar: &Calendar,
     ) {
-        let mut limits = Limits::default();
-        while let Some(event) = incoming.receiver.recv().await {
+        let (mut limits, mut taken) = (Limits::default(), Vec::with_capacity(EVENTS_AT_ONCE));
+        loop {
+            let wait = limits.wait(controller.now()).unwrap_or(Duration::MAX);
+            let more = incoming.receiver.recv_many(&mut taken, EVENTS_AT_ONCE);
+            let has_ended = matches!(timeout(wait, more).await, Ok(0));
             let now = controller.now();
-            let at = calendar.date(now);
-            let event = Event::of_controller(&event);
-            let (left_out, allowed) = limits.judge(now, &event);
-            let left_out = left_out + incoming.dropped.swap(0, Ordering::Relaxed);
-            if left_out > 0 {
-                self.push(Event::left_out(left_out), &at);
+            limits.leave_out(now, incoming.dropped.swap(0, Ordering::Relaxed));
+            for event in taken.drain(..) {
+                self.keep(event, now, &mut limits, calendar);
             }
-            if allowed {
-                self.push(event, &at);
+            if let Some(count) = limits.due(now) {
+                self.push(Event::left_out(count), &calendar.date(now));
             }
+            if has_ended {
+                return;
+            }
+        }
+    }
+
+    /// Of a million hosts that are learnt in a second few are written down: the others cost a look.
+    fn keep(&self, event: ControllerEvent, now: Time, limits: &mut Limits, calendar: &Calendar) {
+        match event {
+            ControllerEvent::NotTold { count } => limits.leave_out(now, count),
+            event if limits.allows(now, Event::about(&event)) => {
+                self.push(Event::of_controller(&event), &calendar.date(now));
+            }
+            _ => {}
         }
     }
 

@@ -117,6 +117,9 @@ pub const EVENTS_OF_A_KIND: u32 = 100;
 /// See [`EVENTS_OF_A_KIND`].
 pub const EVENTS_PER: Duration = Duration::from_secs(10);
 
+/// How soon followers are told that events were left out. A page asks for everything then.
+pub const LEFT_OUT_WITHIN: Duration = Duration::from_secs(1);
+
 /// Followers of events and of the log at once: half of [`CONNECTIONS_MAX`], so that there is room
 /// to ask for something else.
 pub const FOLLOWERS_MAX: usize = 256;

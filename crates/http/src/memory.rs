@@ -51,14 +51,30 @@ impl Shared {
         }
     }
 
+    /// The table of hosts as it is now, which costs some hundred pointers.
+    ///
+    /// # Errors
+    /// No application looks for hosts.
+    pub(crate) fn host_table(&self) -> Result<Hosts, Problem> {
+        let world = self.controller.world();
+        world.part::<Hosts>().cloned().ok_or_else(|| not_published("hosts"))
+    }
+
+    /// Whether there is memory for an answer with so many hosts.
+    ///
+    /// # Errors
+    /// There is none.
+    pub(crate) fn room_for_hosts(&self, count: usize) -> Result<(), Problem> {
+        self.room_for(count.saturating_mul(size_of::<Host>() + HOST_BYTES))
+    }
+
     /// All hosts, in any order.
     ///
     /// # Errors
     /// No application looks for them, or there is no memory for so many.
     pub(crate) fn hosts(&self) -> Result<Vec<Host>, Problem> {
-        let world = self.controller.world();
-        let hosts = world.part::<Hosts>().ok_or_else(|| not_published("hosts"))?;
-        self.room_for(hosts.len().saturating_mul(size_of::<Host>() + HOST_BYTES))?;
+        let hosts = self.host_table()?;
+        self.room_for_hosts(hosts.len())?;
         Ok(hosts.iter().cloned().collect())
     }
 }

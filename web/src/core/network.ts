@@ -12,9 +12,6 @@ export const health = resource<Health>('api/v1/health', 3000);
 export const switches = resource<Page<Switch>>('api/v1/switches', 2000);
 export const links = orEmpty<Link>('api/v1/links', 20_000);
 export const hosts = orEmpty<Host>('api/v1/hosts', 20_000);
-/** The same lists cut short, for their totals: a view of ten thousand hosts' number needs no two megabytes. */
-export const linkCount = orEmpty<Link>('api/v1/links?limit=1', 20_000);
-export const hostCount = orEmpty<Host>('api/v1/hosts?limit=1', 20_000);
 
 /** A list; none where no application looks for such things, which is an answer of 404. */
 function orEmpty<T>(path: string, everyMs: number): Resource<Page<T>> {
@@ -100,7 +97,7 @@ onEvents((batch) => {
   lost.set(now.lost);
   if (batch.some((event) => event.kind === 'refused')) refusals.set(now.refusals);
   // A large network has large lists: they are asked for less often while it changes.
-  const wait = Math.min(2500, 150 + (hostCount.value.data?.total ?? 0) * 0.4);
+  const wait = Math.min(2500, 150 + (health.value.data?.hosts ?? 0) * 0.4);
   for (const one of asked) one.soon(wait);
 });
 
@@ -120,7 +117,7 @@ interface Gone {
 /** Resources of any answer, in one list. */
 const all = (...of: unknown[]) => of as Resource<unknown>[];
 /** What events make old. */
-const [SWITCHES, LINKS, HOSTS] = [all(switches), all(links, linkCount), all(hosts, hostCount)] as const;
+const [SWITCHES, LINKS, HOSTS] = [all(switches), all(links, health), all(hosts, health)] as const;
 
 /** Notes what an event says; the resources that it makes old. */
 function apply(event: LiveEvent, gone: Gone): Resource<unknown>[] {

@@ -126,6 +126,9 @@ export interface LiveEvent {
 export interface Health {
   state: string;
   switches: number;
+  /** Absent where no application looks for them. */
+  links?: number;
+  hosts?: number;
   up_for_s: number;
   up_since: string;
 }

@@ -6,7 +6,7 @@ import { keyName, logIn, logOut, needsKey } from '../core/api';
 import { Cell, useCell } from '../core/cell';
 import { connection, eventCount, lostWhy } from '../core/live';
 import { me } from '../core/me';
-import { health, hostCount, linkCount, rates, switches } from '../core/network';
+import { health, rates, switches } from '../core/network';
 import { byPath, useResource } from '../core/poll';
 import { go, href, place } from '../core/router';
 import { count, seconds } from '../core/units';
@@ -128,14 +128,12 @@ function Top(): JSX.Element {
 function Pulse(): JSX.Element {
   const alive = useResource(health);
   const up = useResource(switches);
-  const between = useResource(linkCount);
-  const seen = useResource(hostCount);
   let requests = 0;
   for (const one of useCell(rates).values()) requests += one.requests;
   const figures: readonly (readonly [string, string, string])[] = [
     ['switches', count(up.data?.total ?? alive.data?.switches), href('switches')],
-    ['links', count(between.data?.total), href('topology')],
-    ['hosts', count(seen.data?.total), href('hosts')],
+    ['links', count(alive.data?.links), href('topology')],
+    ['hosts', count(alive.data?.hosts), href('hosts')],
     ['requests/s', count(requests), href('performance')],
   ];
   return (

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use aldis_control::SwitchPort;
 use aldis_control::controller_event::{ControllerEvent, Found, HostNow, LinkNow};
 use aldis_control::session::Close;
+use aldis_wire::DatapathId;
 use aldis_wire::msg::PortChangeReason;
 use axum::Extension;
 use axum::body::Bytes;
@@ -229,82 +230,95 @@ impl Event {
         Event::gap(ApiEventKind::Restarted, missed, text)
     }
 
-    pub(crate) fn of_controller(event: &ControllerEvent) -> Event {
-        let (kind, dpid, address, port) = match event {
-            ControllerEvent::Up { dpid, peer, auxiliary: false, .. } => {
-                (ApiEventKind::SwitchUp, Some(dpid), Some(peer), None)
+    /// What kind of event it is, and the switch it is about.
+    pub(crate) fn about(event: &ControllerEvent) -> (ApiEventKind, Option<DatapathId>) {
+        match *event {
+            ControllerEvent::Up { dpid, auxiliary: false, .. } => {
+                (ApiEventKind::SwitchUp, Some(dpid))
             }
-            ControllerEvent::Up { dpid, peer, auxiliary: true, .. } => {
-                (ApiEventKind::AuxiliaryUp, Some(dpid), Some(peer), None)
+            ControllerEvent::Up { dpid, auxiliary: true, .. } => {
+                (ApiEventKind::AuxiliaryUp, Some(dpid))
             }
-            ControllerEvent::Down { dpid, peer, main: true, .. } => {
-                (ApiEventKind::SwitchDown, Some(dpid), Some(peer), None)
+            ControllerEvent::Down { dpid, main: true, .. } => {
+                (ApiEventKind::SwitchDown, Some(dpid))
             }
-            ControllerEvent::Down { peer, why: Close::Refused(_), .. }
-            | ControllerEvent::NeverJoined { peer, .. } => {
-                (ApiEventKind::Stranger, None, Some(peer), None)
-            }
-            ControllerEvent::Down { dpid, peer, .. } => {
-                (ApiEventKind::AuxiliaryDown, Some(dpid), Some(peer), None)
-            }
-            ControllerEvent::Refused { dpid, .. } => {
-                (ApiEventKind::Refused, Some(dpid), None, None)
-            }
+            ControllerEvent::Down { why: Close::Refused(_), .. }
+            | ControllerEvent::NeverJoined { .. } => (ApiEventKind::Stranger, None),
+            ControllerEvent::Down { dpid, .. } => (ApiEventKind::AuxiliaryDown, Some(dpid)),
+            ControllerEvent::Refused { dpid, .. } => (ApiEventKind::Refused, Some(dpid)),
             ControllerEvent::Failed { .. } | ControllerEvent::Noted { .. } => {
-                (ApiEventKind::Note, None, None, None)
+                (ApiEventKind::Note, None)
             }
-            ControllerEvent::Found { found, .. } => {
-                return Event::of_found(found, event.to_string());
+            ControllerEvent::Found { found: Found::Host { at, now, .. }, .. } => {
+                let kind = match now {
+                    HostNow::Seen => ApiEventKind::HostSeen,
+                    HostNow::Moved { .. } => ApiEventKind::HostMoved,
+                    HostNow::Gone { .. } => ApiEventKind::HostGone,
+                };
+                (kind, Some(at.dpid))
             }
-            ControllerEvent::Guest { name, state, .. } => {
-                let guest = EventGuest { name: name.clone(), state: (*state).to_owned() };
-                let event_of = Event::new(ApiEventKind::Guest, event.to_string());
-                return Event { guest: Some(guest), ..event_of };
+            ControllerEvent::Found { found: Found::Link { ends: [a, _], now }, .. } => {
+                let kind = match now {
+                    LinkNow::Up => ApiEventKind::LinkUp,
+                    LinkNow::OneWay | LinkNow::Unproven | LinkNow::Gone => ApiEventKind::LinkDown,
+                };
+                (kind, Some(a.dpid))
             }
-            ControllerEvent::NotTold { count } => return Event::left_out(*count),
-            ControllerEvent::NoRoom { peer, .. } => (ApiEventKind::NoRoom, None, Some(peer), None),
-            ControllerEvent::Port { dpid, change } => {
+            ControllerEvent::Guest { .. } => (ApiEventKind::Guest, None),
+            ControllerEvent::NotTold { .. } => (ApiEventKind::LeftOut, None),
+            ControllerEvent::NoRoom { .. } => (ApiEventKind::NoRoom, None),
+            ControllerEvent::Port { dpid, ref change } => {
                 let kind = match change.reason {
                     PortChangeReason::Added => ApiEventKind::PortAdded,
                     PortChangeReason::Removed => ApiEventKind::PortRemoved,
                     PortChangeReason::Modified => ApiEventKind::PortChanged,
                 };
-                (kind, Some(dpid), None, Some(Port::new(*dpid, &change.port)))
+                (kind, Some(dpid))
             }
-        };
-        Event {
-            dpid: dpid.map(ToString::to_string),
-            address: address.map(ToString::to_string),
-            port,
-            ..Event::new(kind, event.to_string())
         }
     }
-}
 
-impl Event {
-    fn of_found(found: &Found, text: String) -> Event {
-        match *found {
-            Found::Host { mac, vlan, at, now } => {
-                let (kind, from) = match now {
-                    HostNow::Seen => (ApiEventKind::HostSeen, None),
-                    HostNow::Moved { from } => (ApiEventKind::HostMoved, Some(end(from))),
-                    HostNow::Gone { .. } => (ApiEventKind::HostGone, None),
-                };
-                let dpid = Some(at.dpid.to_string());
-                let host = EventHost { mac: mac.to_string(), vlan, at: end(at), from };
-                Event { dpid, host: Some(host), ..Event::new(kind, text) }
+    pub(crate) fn of_controller(event: &ControllerEvent) -> Event {
+        let (kind, dpid) = Event::about(event);
+        let about = Event {
+            dpid: dpid.map(|dpid| dpid.to_string()),
+            ..Event::new(kind, event.to_string())
+        };
+        match event {
+            ControllerEvent::Up { peer, .. }
+            | ControllerEvent::Down { peer, .. }
+            | ControllerEvent::NeverJoined { peer, .. }
+            | ControllerEvent::NoRoom { peer, .. } => {
+                Event { address: Some(peer.to_string()), ..about }
             }
-            Found::Link { ends: [a, b], now } => {
-                let (kind, state) = match now {
-                    LinkNow::Up => (ApiEventKind::LinkUp, EventLinkState::Up),
-                    LinkNow::OneWay => (ApiEventKind::LinkDown, EventLinkState::OneWay),
-                    LinkNow::Unproven => (ApiEventKind::LinkDown, EventLinkState::Unproven),
-                    LinkNow::Gone => (ApiEventKind::LinkDown, EventLinkState::Gone),
-                };
-                let dpid = Some(a.dpid.to_string());
-                let link = EventLink { a: end(a), b: end(b), state };
-                Event { dpid, link: Some(link), ..Event::new(kind, text) }
+            ControllerEvent::Port { dpid, change } => {
+                Event { port: Some(Port::new(*dpid, &change.port)), ..about }
             }
+            ControllerEvent::Found { found: Found::Host { mac, vlan, at, now }, .. } => {
+                let from = match now {
+                    HostNow::Moved { from } => Some(end(*from)),
+                    HostNow::Seen | HostNow::Gone { .. } => None,
+                };
+                let host = EventHost { mac: mac.to_string(), vlan: *vlan, at: end(*at), from };
+                Event { host: Some(host), ..about }
+            }
+            ControllerEvent::Found { found: Found::Link { ends: [a, b], now }, .. } => {
+                let state = match now {
+                    LinkNow::Up => EventLinkState::Up,
+                    LinkNow::OneWay => EventLinkState::OneWay,
+                    LinkNow::Unproven => EventLinkState::Unproven,
+                    LinkNow::Gone => EventLinkState::Gone,
+                };
+                Event { link: Some(EventLink { a: end(*a), b: end(*b), state }), ..about }
+            }
+            ControllerEvent::Guest { name, state, .. } => {
+                let guest = EventGuest { name: name.clone(), state: (*state).to_owned() };
+                Event { guest: Some(guest), ..about }
+            }
+            ControllerEvent::NotTold { count } => Event::left_out(*count),
+            ControllerEvent::Refused { .. }
+            | ControllerEvent::Failed { .. }
+            | ControllerEvent::Noted { .. } => about,
         }
     }
 }

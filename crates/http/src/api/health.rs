@@ -23,6 +23,12 @@ pub struct Health {
     pub up_for_s: f64,
     /// Switches that are connected
     pub switches: usize,
+    /// Links between them; absent where no application looks for links
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<usize>,
+    /// Hosts that are known; absent where no application looks for hosts
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hosts: Option<usize>,
     /// What the controller knows by itself to be wrong, the gravest first
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub findings: Vec<KnownFinding>,
@@ -51,7 +57,7 @@ pub struct KnownFinding {
     pub last_s_ago: f64,
 }
 
-/// Whether the controller runs, since when, and how many switches it has
+/// Whether the controller runs, since when, and how much there is of the network
 #[cfg_attr(test, utoipa::path(get, path = "/api/v1/health", operation_id = "health", tag = "about", responses((status = 200, description = "It runs", body = Health))))]
 pub(crate) async fn show(State(shared): Ctx) -> Json<Health> {
     Json(Health {
@@ -59,6 +65,8 @@ pub(crate) async fn show(State(shared): Ctx) -> Json<Health> {
         up_since: shared.calendar.date(Time::START),
         up_for_s: shared.controller.now().since(Time::START).as_secs_f64(),
         switches: shared.controller.switches().len(),
+        links: shared.controller.links_count(),
+        hosts: shared.controller.hosts_count(),
         findings: shared.controller.findings(),
     })
 }

@@ -80,11 +80,12 @@ pub(crate) async fn list(
     Query(filter): Query<HostFilter>,
 ) -> Result<Page<Host>, Problem> {
     let wanted = HostQuery::read(&filter)?;
-    let hosts = shared.hosts()?;
-    let mut hosts: Vec<_> = hosts.into_iter().filter(|host| wanted.lets(host)).collect();
-    hosts.sort_unstable_by_key(place);
+    let hosts = shared.host_table()?;
+    shared.room_for_hosts(filter.limit.unwrap_or(usize::MAX).min(hosts.len()))?;
     let cursor = filter.cursor.as_deref().map(HostCursor::read).transpose()?;
-    Page::cut(&hosts, filter.limit, cursor, place, |host| Host::new(&shared.calendar, host))
+    let found = hosts.iter().filter(|host| wanted.lets(host));
+    let show = |host: &&hosts::Host| Host::new(&shared.calendar, host);
+    Page::pick(found, filter.limit, cursor, |host| place(host), show)
 }
 
 /// A filter whose values were read.

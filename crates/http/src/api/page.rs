@@ -45,18 +45,61 @@ impl<T> Page<T> {
         place: impl Fn(&A) -> C,
         show: impl Fn(&A) -> T,
     ) -> Result<Page<T>, Problem> {
-        if limit.is_some_and(|limit| limit == 0 || limit > PAGE_MAX) {
-            return Err(Problem::bad("bad-query", format!("limit: accepted are 1 to {PAGE_MAX}")));
-        }
+        check(limit)?;
         let first = cursor.map_or(0, |cursor| all.partition_point(|item| place(item) <= cursor));
-        let rest = &all[first..];
+        Ok(Page::begin(&all[first..], all.len(), limit, place, show))
+    }
+
+    /// The same of items in any order, of which no more are held than twice those of the page.
+    ///
+    /// # Errors
+    /// As [`Page::cut`].
+    pub(crate) fn pick<A, C: Ord + ToString>(
+        all: impl Iterator<Item = A>,
+        limit: Option<usize>,
+        cursor: Option<C>,
+        place: impl Fn(&A) -> C,
+        show: impl Fn(&A) -> T,
+    ) -> Result<Page<T>, Problem> {
+        check(limit)?;
+        // One more than is shown: whether there is a page behind it.
+        let most = limit.map_or(usize::MAX, |limit| limit + 1);
+        let (mut rest, mut total) = (Vec::new(), 0);
+        for item in all {
+            total += 1;
+            if cursor.as_ref().is_none_or(|cursor| place(&item) > *cursor) {
+                rest.push(item);
+            }
+            if rest.len() == most.saturating_mul(2) {
+                rest.select_nth_unstable_by_key(most, &place);
+                rest.truncate(most);
+            }
+        }
+        rest.sort_unstable_by_key(&place);
+        Ok(Page::begin(&rest, total, limit, place, show))
+    }
+
+    /// Those at the beginning of `rest`.
+    fn begin<A, C: ToString>(
+        rest: &[A],
+        total: usize,
+        limit: Option<usize>,
+        place: impl Fn(&A) -> C,
+        show: impl Fn(&A) -> T,
+    ) -> Page<T> {
         let shown = &rest[..rest.len().min(limit.unwrap_or(usize::MAX))];
         let next = shown.last().filter(|_| shown.len() < rest.len());
-        Ok(Page {
-            total: all.len(),
-            next: next.map(|last| place(last).to_string()),
-            items: shown.iter().map(show).collect(),
-        })
+        let next = next.map(|last| place(last).to_string());
+        Page { total, next, items: shown.iter().map(show).collect() }
+    }
+}
+
+fn check(limit: Option<usize>) -> Result<(), Problem> {
+    match limit {
+        Some(limit) if limit == 0 || limit > PAGE_MAX => {
+            Err(Problem::bad("bad-query", format!("limit: accepted are 1 to {PAGE_MAX}")))
+        }
+        _ => Ok(()),
     }
 }
 
@@ -78,33 +121,51 @@ impl<T: Serialize> IntoResponse for Page<T> {
 mod tests {
     use super::*;
 
-    fn cut(all: &[u32], limit: Option<usize>, cursor: Option<u32>) -> Result<Page<u32>, Problem> {
-        Page::cut(all, limit, cursor, |item| *item, |item| *item)
+    /// A page of numbers, cut from them in order and picked from them in any.
+    fn page(all: &[u32], limit: Option<usize>, cursor: Option<u32>) -> Result<Page<u32>, Problem> {
+        let cut = Page::cut(all, limit, cursor, |item| *item, |item| *item);
+        let mut mixed = all.to_vec();
+        mixed.sort_by_key(|item| item.wrapping_mul(0x9e37_79b1));
+        let picked = Page::pick(mixed.into_iter(), limit, cursor, |item| *item, |item| *item);
+        match (cut, picked) {
+            (Ok(cut), Ok(picked)) => {
+                assert_eq!(cut, picked);
+                Ok(cut)
+            }
+            (Err(cut), Err(picked)) => {
+                assert_eq!(cut.status, picked.status);
+                Err(cut)
+            }
+            (cut, picked) => panic!("{cut:?} {picked:?}"),
+        }
     }
 
     #[test]
     fn pages_one_after_the_other_are_the_list() {
-        let all: Vec<u32> = (0..10).map(|number| number * 3).collect();
-        for limit in [1, 3, 5, 10, 11] {
-            let (mut seen, mut cursor) = (vec![], None);
-            loop {
-                let page = cut(&all, Some(limit), cursor).unwrap();
-                assert_eq!(page.total, 10);
-                seen.extend(page.items);
-                match page.next {
-                    Some(next) => cursor = Some(next.parse().unwrap()),
-                    None => break,
+        for count in [0, 1, 2, 10, 100] {
+            let all: Vec<u32> = (0..count).map(|number| number * 3).collect();
+            for limit in [1, 3, 5, 10, 11] {
+                let (mut seen, mut cursor) = (vec![], None);
+                loop {
+                    let page = page(&all, Some(limit), cursor).unwrap();
+                    assert_eq!(page.total, all.len());
+                    seen.extend(page.items);
+                    match page.next {
+                        Some(next) => cursor = Some(next.parse().unwrap()),
+                        None => break,
+                    }
                 }
+                assert_eq!(seen, all, "{limit} at a time");
             }
-            assert_eq!(seen, all, "{limit} at a time");
+            assert_eq!(page(&all, None, None).unwrap(), Page::whole(all.into_iter()));
         }
     }
 
     #[test]
     fn a_cursor_whose_item_is_gone_goes_on_behind_it() {
-        assert_eq!(cut(&[1, 2, 5, 6], Some(9), Some(4)).unwrap().items, [5, 6]);
-        assert_eq!(cut(&[1, 2], None, Some(7)).unwrap().items, [0_u32; 0]);
-        assert_eq!(cut(&[1], Some(0), None).unwrap_err().status, 400);
-        assert_eq!(cut(&[1], Some(PAGE_MAX + 1), None).unwrap_err().status, 400);
+        assert_eq!(page(&[1, 2, 5, 6], Some(9), Some(4)).unwrap().items, [5, 6]);
+        assert_eq!(page(&[1, 2], None, Some(7)).unwrap().items, [0_u32; 0]);
+        assert_eq!(page(&[1], Some(0), None).unwrap_err().status, 400);
+        assert_eq!(page(&[1], Some(PAGE_MAX + 1), None).unwrap_err().status, 400);
     }
 }

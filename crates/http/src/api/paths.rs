@@ -186,7 +186,7 @@ impl EndName {
             shared.controller.switch(dpid).ok_or_else(|| not_connected(dpid))?;
             return Ok(ResolvedEnd { at: (dpid, None), host: None });
         }
-        let hosts = shared.hosts()?;
+        let hosts = shared.host_table()?;
         let mut found: Vec<_> = hosts.iter().filter(|host| self.names(host)).collect();
         found.sort_unstable_by_key(|host| host.id().vlan);
         let lets = |host: &&&Host| vlan.is_none_or(|vlan| vlan == host.id().vlan);
