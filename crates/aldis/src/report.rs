@@ -7,6 +7,7 @@
 
 mod crowd;
 mod full;
+mod limit;
 mod lines;
 mod watchlist;
 
@@ -24,6 +25,7 @@ use crate::config::{LogFormat, LogLevel};
 use crate::outlet::OutputLines;
 use crowd::Crowd;
 use full::FullTables;
+use limit::{LINES_MAX, LINES_PER, Limit, Warnings};
 pub(crate) use lines::format_of_stderr;
 #[cfg(feature = "http")]
 pub(crate) use watchlist::Watchlist;
@@ -32,14 +34,8 @@ pub(crate) use watchlist::Watchlist;
 /// channel itself has no bound, because one that has takes the memory of all from the start.
 const EVENTS_MAX: usize = 16_384;
 
-/// Lines of one kind that are logged within [`LINES_PER`].
-const LINES_MAX: u32 = 20;
-
 /// Lines of news, which are no warnings: so many that none is left out when a rack is plugged in.
 const NEWS_MAX: u32 = 100;
-
-/// See [`LINES_MAX`].
-const LINES_PER: Duration = Duration::from_secs(10);
 
 /// How often it is said how many events were dropped, which costs more than to drop one.
 const MISSING_EVERY: Duration = Duration::from_secs(1);
@@ -134,24 +130,23 @@ struct LogState {
     full: FullTables,
     crowd: Crowd,
     failures: Limit,
-    notes: Limit,
+    warnings: Warnings,
     news: Limit,
     watchlist: watchlist::Watchlist,
 }
 
 impl LogState {
     fn new(dropped: Arc<AtomicU64>, watchlist: watchlist::Watchlist) -> Self {
-        let limit = Limit::default;
         LogState {
             dropped,
             missing_told: Instant::now(),
-            strangers: limit(),
-            refusals: limit(),
+            strangers: Limit::new("lines about connections that are no switches", LINES_MAX),
+            refusals: Limit::new("lines about what switches refused", LINES_MAX),
             full: FullTables::default(),
             crowd: Crowd::default(),
-            failures: limit(),
-            notes: limit(),
-            news: Limit { most: NEWS_MAX, ..limit() },
+            failures: Limit::new("failures of applications", LINES_MAX),
+            warnings: Warnings::default(),
+            news: Limit::new("news of applications", NEWS_MAX),
             watchlist,
         }
     }
@@ -161,6 +156,7 @@ impl LogState {
         let mut now = Instant::now();
         while let Some(event) = self.next(now, events) {
             now = Instant::now();
+            self.tell_counted(now);
             if let Some(event) = event {
                 let begins = self.watchlist.notice(now, &event);
                 self.write(now, event);
@@ -173,19 +169,20 @@ impl LogState {
                 self.tell_missing();
             }
         }
-        tell(self.crowd.end());
+        if let Some(words) = self.crowd.end() {
+            info!("{words}");
+        }
         self.tell_missing();
     }
 
     /// The next event; none of them where it is time to say what was counted first, and nothing at
     /// all when every taker is gone.
     fn next(
-        &mut self,
+        &self,
         now: Instant,
         events: &Receiver<ControllerEvent>,
     ) -> Option<Option<ControllerEvent>> {
-        tell(self.crowd.due(now));
-        let Some(wait) = self.crowd.wait(now) else {
+        let Some(wait) = self.wait(now) else {
             return events.recv().ok().map(Some);
         };
         match events.recv_timeout(wait) {
@@ -193,6 +190,25 @@ impl LogState {
             Err(RecvTimeoutError::Timeout) => Some(None),
             Err(RecvTimeoutError::Disconnected) => None,
         }
+    }
+
+    /// Says what was counted in place of being told, where it is time for it.
+    fn tell_counted(&mut self, now: Instant) {
+        if let Some(words) = self.crowd.due(now) {
+            info!("{words}");
+        }
+        let limits = [&mut self.strangers, &mut self.refusals, &mut self.failures, &mut self.news];
+        let of_limits = limits.into_iter().filter_map(|limit| limit.due(now));
+        for words in of_limits.chain(self.warnings.due(now)) {
+            warn!("{words}");
+        }
+    }
+
+    /// How long until there is something of that.
+    fn wait(&self, now: Instant) -> Option<Duration> {
+        let limits = [&self.strangers, &self.refusals, &self.failures, &self.news];
+        let of_limits = limits.into_iter().filter_map(|limit| limit.wait(now));
+        of_limits.chain(self.crowd.wait(now)).chain(self.warnings.wait(now)).min()
     }
 
     fn tell_missing(&mut self) {
@@ -207,7 +223,7 @@ impl LogState {
             ControllerEvent::Up { .. } => info!("{event}"),
             ControllerEvent::Port { .. } => debug!("{event}"),
             ControllerEvent::Down { why: Close::Refused(_) | Close::Insecure(_), .. } => {
-                if self.strangers.allows() {
+                if self.strangers.allows(now) {
                     warn!("{event}");
                 }
             }
@@ -223,7 +239,7 @@ impl LogState {
                 debug!("a connection from {peer} ended before it became a switch: {why}");
             }
             ControllerEvent::NeverJoined { .. } | ControllerEvent::NoRoom { .. } => {
-                if self.strangers.allows() {
+                if self.strangers.allows(now) {
                     warn!("{event}");
                 }
             }
@@ -234,18 +250,18 @@ impl LogState {
                 }
             }
             ControllerEvent::Refused { error, .. } => {
-                if self.refusals.allows() {
+                if self.refusals.allows(now) {
                     warn!("{error}");
                 }
             }
             // Behind a limit of their own: an application that says much hides no failure.
             ControllerEvent::Failed { words } => {
-                if self.failures.allows() {
+                if self.failures.allows(now) {
                     warn!("{words}");
                 }
             }
             ControllerEvent::Noted { words, warns: true } => {
-                if self.notes.allows() {
+                if self.warnings.allows(now, &words) {
                     warn!("{words}");
                 }
             }
@@ -255,7 +271,7 @@ impl LogState {
                 }
             }
             ControllerEvent::Found { found: Found::Link { .. }, .. } => {
-                if self.news.allows() {
+                if self.news.allows(now) {
                     info!("{event}");
                 }
             }
@@ -263,46 +279,11 @@ impl LogState {
             ControllerEvent::Guest { .. } => debug!("{event}"),
             ControllerEvent::NotTold { count } => self.crowd.not_told(now, count),
             ControllerEvent::Noted { words, warns: false } => {
-                if self.news.allows() {
+                if self.news.allows(now) {
                     info!("{words}");
                 }
             }
         }
-    }
-}
-
-/// Says how many hosts did what, where that is to be said.
-fn tell(words: Option<String>) {
-    if let Some(words) = words {
-        info!("{words}");
-    }
-}
-
-/// How often lines of one kind may come.
-struct Limit {
-    window: Instant,
-    lines: u32,
-    most: u32,
-}
-
-impl Default for Limit {
-    fn default() -> Self {
-        Limit { window: Instant::now(), lines: 0, most: LINES_MAX }
-    }
-}
-
-impl Limit {
-    /// Whether one more may be logged; says how many were left out when it may again.
-    fn allows(&mut self) -> bool {
-        if self.window.elapsed() > LINES_PER {
-            let hidden = self.lines.saturating_sub(self.most);
-            if hidden > 0 {
-                warn!("{hidden} more lines like these were left out");
-            }
-            *self = Limit { most: self.most, ..Limit::default() };
-        }
-        self.lines += 1;
-        self.lines <= self.most
     }
 }
 
@@ -326,7 +307,7 @@ mod tests {
     }
 
     #[test]
-    fn an_application_that_says_much_hides_no_failure() {
+    fn an_application_that_says_much_hides_neither_a_failure_nor_another() {
         let written = Written::default();
         let to = written.clone();
         let log = tracing_subscriber::fmt().with_writer(move || to.clone()).finish();
@@ -336,10 +317,16 @@ mod tests {
             for _ in 0..2 * LINES_MAX {
                 state.write(now, ControllerEvent::Noted { words: "echo: odd".into(), warns: true });
             }
+            state.write(
+                now,
+                ControllerEvent::Noted { words: "topology: a link".into(), warns: true },
+            );
             state.write(now, ControllerEvent::Failed { words: "echo: quarantined".into() });
+            state.tell_counted(now + LINES_PER);
         });
         let text = String::from_utf8(written.0.lock().unwrap().clone()).unwrap();
         assert_eq!(text.matches("echo: odd").count(), LINES_MAX as usize, "{text}");
-        assert!(text.contains("echo: quarantined"), "{text}");
+        assert!(text.contains("echo: quarantined") && text.contains("topology: a link"), "{text}");
+        assert!(text.contains("20 more warnings of echo"), "{text}");
     }
 }
