@@ -10,9 +10,10 @@ when it is in quarantine it is removed. Each turn is compared with the pauses be
 second, which begins with its first failure, and so many seconds from then on. When it fails and when it is in quarantine is read from
 the controller's log, which takes nothing of the core: an answer over HTTP takes half a millisecond of it.
 
-How fast the core is differs from one moment to the next where others use the machine, and so does each rate. What the controller's
-other threads take of the core does not, and it stands beside them: those that compile, start and put away applications, and answer
-over HTTP. The time that the worker spends in the application itself is not seen in that.
+How fast the core is differs from one moment to the next where others use the machine, and so does each rate. What is taken from the
+worker does not, and it stands beside them: the time that it spends in the application after its first failure, as the controller
+counts it, and what the controller's other threads have of the core: those that compile, start and put away applications, and answer
+over HTTP.
 """
 import argparse, glob, json, os, socket, statistics, subprocess, sys, tempfile, threading, time, urllib.request
 
@@ -86,17 +87,24 @@ class Log(threading.Thread):
                 self.lines.append((time.monotonic(), line))
                 self.came.notify()
 
-    def until_quarantined(self, name, since):
-        """When the application first failed, and when it was in quarantine; infinity where it was not in time."""
-        said = lambda words: next((at for at, line in self.lines if at >= since and f"{name}: {words}" in line), None)
+    def until(self, name, words, since):
+        """When this was said of the application; infinity where it was not in time."""
+        said = lambda: next((at for at, line in self.lines if at >= since and f"{name}: {words}" in line), None)
         with self.came:
-            self.came.wait_for(lambda: said("quarantined") is not None, PATIENCE)
-            return said("failed") or since + PATIENCE, said("quarantined") or float("inf")
+            self.came.wait_for(lambda: said() is not None, PATIENCE)
+            return said() or float("inf")
+
+
+def busy(http, name):
+    """Seconds that the worker has been in the application."""
+    (app,) = (app for app in ask(http, "GET", "apps")["apps"] if app["name"] == name)
+    return app["counted"]["own"]["busy_us"] / 1e6
 
 
 def turns(options, listen, http, name, package, threads, log):
     """Of each turn the rates of its first second and of those that follow, to those of the pauses around it; what other threads had
-    of the core, in the pauses, in that second and from then on; how long its quarantine took; and how many requests were lost in all."""
+    of the core, in the pauses, in that second and from then on; seconds of the worker's in the application after its first failure;
+    how long its quarantine took; and how many requests were lost in all."""
     loops = int((WARM_UP + options.seconds + options.turns * (2 * options.seconds + 1 + TURN_MORE) + 2) / LOOP)
     rated = ["--rate", str(options.rate)] if options.rate else []
     load = subprocess.Popen(["taskset", "-c", "1", options.aldis, "bench", listen, "-s", "16", "-M", str(options.hosts), "--outstanding",
@@ -109,13 +117,17 @@ def turns(options, listen, http, name, package, threads, log):
 
     try:
         time.sleep(WARM_UP)
-        pauses, parts, took = [lasts(time.monotonic(), options.seconds)], [], []
+        pauses, parts, tries, took = [lasts(time.monotonic(), options.seconds)], [], [], []
         for _ in range(options.turns):
             installed = time.monotonic()
             ask(http, "POST", "apps", package)
-            first, quarantined = log.until_quarantined(name, installed)
+            first = log.until(name, "failed", installed)
+            if first == float("inf"):
+                sys.exit(f"{name} did not fail within {PATIENCE} s")
+            before = busy(http, name)
+            took.append(log.until(name, "quarantined", installed) - first)
             parts.append((lasts(first, 1), lasts(first + 1, options.seconds)))
-            took.append(quarantined - first)
+            tries.append(busy(http, name) - before)
             ask(http, "DELETE", f"apps/{name}")
             time.sleep(SETTLES)
             pauses.append(lasts(time.monotonic(), options.seconds))
@@ -131,7 +143,7 @@ def turns(options, listen, http, name, package, threads, log):
     around = [(rate(before) + rate(behind)) / 2 for before, behind in zip(pauses, pauses[1:])]
     ratios = [tuple(rate(part) / alone for part in both) for both, alone in zip(parts, around)]
     shares = [statistics.median(threads.share(since, until) for since, until in spans) for spans in (pauses, *zip(*parts))]
-    return ratios, shares, took, said["counts"]["lost"]
+    return ratios, shares, tries, took, said["counts"]["lost"]
 
 
 def read(*path):
@@ -182,6 +194,8 @@ def main():
     listen, http = free(), free()
     with tempfile.TemporaryDirectory() as folder:
         packages = {name: built(options.aldis, folder, name) for name in BODIES}
+        # What is measured here is measured beside the load, not on the controller's core.
+        os.sched_setaffinity(0, {1})
         run = [options.aldis, "run", "--workers", "1", "--listen", listen, "--http", http, "--apps", "learning-switch"]
         controller = subprocess.Popen(["taskset", "-c", "0", *run], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         log, threads = Log(controller), OtherThreads(controller)
@@ -190,10 +204,11 @@ def main():
             time.sleep(1)
             threads.start()
             for name, package in packages.items():
-                ratios, shares, took, lost = turns(options, listen, http, name, package, threads, log)
+                ratios, shares, tries, took, lost = turns(options, listen, http, name, package, threads, log)
                 first, later = (quartiles(column) for column in zip(*ratios))
-                print(f"{name}: rate to that of the pauses around it: {first} in the first second, {later} from then on; other threads "
-                      "have {:.2%} of the core in the pauses, {:.2%} in that second, {:.2%} from then on; ".format(*shares) +
+                print(f"{name}: rate to that of the pauses around it: {first} in the first second, {later} from then on; of that second the "
+                      f"application has {statistics.median(tries):.2%} ({max(tries):.2%} at the most); other threads have "
+                      "{:.2%} of the core in the pauses, {:.2%} in that second, {:.2%} from then on; ".format(*shares) +
                       f"{len(ratios)} turns, quarantined within {max(took):.2f} s of its first failure; {lost} requests lost",
                       flush=True)
             threads.ended.set()

@@ -343,6 +343,7 @@ impl InstalledApps {
                 (installed.application.manifest(), installed.application.status());
             let mut own = status.own;
             own.extend([
+                ("busy_us".to_owned(), u64::try_from(status.busy.as_micros()).unwrap_or(u64::MAX)),
                 ("messages".to_owned(), status.messages),
                 ("refused".to_owned(), status.refused),
                 ("stopped".to_owned(), status.stopped),

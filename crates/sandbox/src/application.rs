@@ -23,7 +23,9 @@ use crate::fault::{Fault, FaultKind};
 use crate::grants::Grants;
 use crate::instance::{Instance, InstanceSettings, Trial};
 use crate::kv::{KeyValue, MemorySpace};
-use crate::limits::{BACK_OFF, BATCH_BYTES_MAX, COUNTS_MAX, FAILURE_WINDOW, TRIAL_SHARE};
+use crate::limits::{
+    BACK_OFF, BATCH_BYTES_MAX, COUNTS_MAX, FAILURE_WINDOW, TRIAL_MS_MIN, TRIAL_SHARE,
+};
 use crate::lines::{Line, LineHistory};
 use crate::manifest::{Instances, Manifest, ManifestError};
 use crate::network::{NetworkSnapshots, NoNetwork};
@@ -88,6 +90,8 @@ pub struct AppStatus {
     pub requests: u64,
     /// Requests over HTTP that it answered.
     pub http_requests: u64,
+    /// How long workers were in its calls with events.
+    pub busy: Duration,
     /// Messages that it sent.
     pub messages: u64,
     /// Requests and events that it kept from the applications behind it.
@@ -127,11 +131,20 @@ pub(crate) struct HostedCounts {
     pub(crate) batches: AtomicU64,
     pub(crate) requests: AtomicU64,
     http_requests: AtomicU64,
+    pub(crate) busy_ns: AtomicU64,
     pub(crate) messages: AtomicU64,
     pub(crate) stopped: AtomicU64,
     pub(crate) refused: AtomicU64,
     pub(crate) own: [AtomicU64; COUNTS_MAX],
     faults: [AtomicU64; FaultKind::ALL.len()],
+}
+
+impl HostedCounts {
+    /// A worker was in a call for so long.
+    #[inline]
+    pub(crate) fn note_busy(&self, busy: Duration) {
+        self.busy_ns.fetch_add(busy.as_nanos() as u64, Ordering::Relaxed);
+    }
 }
 
 struct Life {
@@ -480,7 +493,8 @@ impl Hosted {
         life.forget_old_faults();
         let (last, _) = life.recent_faults.back()?;
         let share = TRIAL_SHARE << (life.recent_faults.len() - 1).min(16);
-        let call_ms = (self.settings.limits.batch_ms / share).max(1);
+        let usual_ms = self.settings.limits.batch_ms;
+        let call_ms = (usual_ms / share).max(TRIAL_MS_MIN).min(usual_ms);
         Some(Trial { until: *last + FAILURE_WINDOW, call_ms })
     }
 
@@ -531,6 +545,7 @@ impl Hosted {
             batches,
             requests,
             http_requests,
+            busy_ns,
             messages,
             stopped,
             refused,
@@ -546,6 +561,7 @@ impl Hosted {
             batches: get(batches),
             requests: get(requests),
             http_requests: get(http_requests),
+            busy: Duration::from_nanos(get(busy_ns)),
             messages: get(messages),
             stopped: get(stopped),
             refused: get(refused),

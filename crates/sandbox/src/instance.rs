@@ -8,7 +8,7 @@ mod inert;
 mod meter;
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use wasmtime::component::{InstancePre, TypedFunc};
 use wasmtime::{Error, Store, UpdateDeadline};
@@ -152,6 +152,12 @@ impl Instance {
         let answer = self.batch.call(&mut self.store, (Arc::clone(&shared),));
         *events = Arc::try_unwrap(shared).unwrap_or_default();
         answer.map_err(|error| self.fault(&error, ms))
+    }
+
+    /// How long it is since its last call began.
+    #[inline]
+    pub(crate) fn since_called(&self) -> Duration {
+        self.store.data().time.since_begun()
     }
 
     /// Says what time it is.

@@ -60,9 +60,12 @@ pub const TABLE_ELEMENTS: (usize, usize) = (100_000, 1_000_000);
 /// after each further one. The others would wait for each try of an application that loops.
 pub const TRIAL_SHARE: u64 = 16;
 
-/// Requests of such a batch, so that an application that is only slow has done with it in time:
-/// half a millisecond in Python.
-pub const TRIAL_REQUESTS_MAX: u32 = 128;
+/// Milliseconds that such a batch has at the least: two looks at it.
+pub const TRIAL_MS_MIN: u64 = 2;
+
+/// Requests of such a batch, so that an application that is only slow has done with it in time: an
+/// eighth of a millisecond in Python.
+pub const TRIAL_REQUESTS_MAX: u32 = 32;
 
 /// How many times its time a call may take where its thread waits for a processor.
 pub const WAITING_FACTOR: u32 = 20;

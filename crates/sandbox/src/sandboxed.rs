@@ -171,8 +171,10 @@ impl Sandboxed {
         if !events.is_empty() {
             done = done.and_then(|()| {
                 let count = events.count();
-                let commands = instance.batch(events.finish())?;
+                let answer = instance.batch(events.finish());
+                hosted.counted.note_busy(instance.since_called());
                 slot.note_trial(instance);
+                let commands = answer?;
                 hosted.counted.batches.fetch_add(1, Ordering::Relaxed);
                 let checked = check(&commands, target.indices(), (count, events.len()))
                     .map_err(|fault| fault.after(instance.last_line()))?;
@@ -211,7 +213,9 @@ fn greet(
     }
     hosted.describe_switches(|events| {
         let count = events.count();
-        let answer = instance.greet(events.finish())?;
+        let answer = instance.greet(events.finish());
+        hosted.counted.note_busy(instance.since_called());
+        let answer = answer?;
         let checked = check(&answer, 0, (count, events.len()))?;
         applier.apply(checked, &mut Target::Elsewhere { commands }, now)
     })
