@@ -1,8 +1,8 @@
 //! An exact-match cache: what a worker found out about a key a moment ago, so that the same
 //! question costs it one line of memory.
 //!
-//! For example, `hosts` asks for each frame whether its sender is news. While the World stays as it
-//! is, the answer to the same sender at the same port stays as it is, too.
+//! For example, `hosts` asks for each frame whether its sender is news. While what is known of that
+//! host stays as it is, the answer to the same sender at the same port stays as it is, too.
 //!
 //! ```text
 //! hash   tag 32 | check 16 | line 16
@@ -10,10 +10,11 @@
 //!                                            is none
 //! ```
 //!
-//! A key is known by its hash alone, which holds all that the answer depends on: the version of the
-//! World, above all. So nothing is ever invalid here: what has changed is asked for under another
-//! hash, and what is asked for no more is pushed out by what is new. The seed is secret, so that
-//! two keys of one World whose line is the same are taken for one another once in 2⁴⁸ pairs.
+//! A key is known by its hash alone, which holds all that the answer depends on: the version of
+//! what all keys depend on (links, for example), and the generation of what this one does (its
+//! host). So nothing is ever invalid here: what has changed is asked for under another hash, and
+//! what is asked for no more is pushed out by what is new. The seed is secret, so that two keys
+//! whose line is the same are taken for one another once in 2⁴⁸ pairs.
 //!
 //! A line keeps of a hash what its place does not say, so that six entries with a value of four
 //! bytes fit into it. Keys that are asked for by turns are all answered by a line with room for
@@ -44,6 +45,8 @@ const REST: usize = 16;
 #[derive(Debug)]
 pub(crate) struct ExactCache<V, const N: usize> {
     seed: Seed,
+    /// Odd, and as secret as the seed: spreads generations over a word.
+    spread: u64,
     lines: Vec<Line<V, N>>,
     asked: usize,
     answered: usize,
@@ -94,7 +97,8 @@ impl<V: Copy + Default, const N: usize> ExactCache<V, N> {
     /// An empty cache.
     pub(crate) fn new(seed: Seed) -> Self {
         const { assert!(size_of::<Line<V, N>>() == 64 && LINES_MAX <= 1 << 16) };
-        ExactCache { seed, lines: vec![Line::default()], asked: 0, answered: 0, rests: 0 }
+        let (spread, lines) = (seed.mix(0, u64::MAX) | 1, vec![Line::default()]);
+        ExactCache { seed, spread, lines, asked: 0, answered: 0, rests: 0 }
     }
 
     /// Makes room for so many keys; what is there is lost where there was too little.
@@ -106,17 +110,19 @@ impl<V: Copy + Default, const N: usize> ExactCache<V, N> {
         }
     }
 
-    /// What the keys of a switch have in common, in this version of the World.
+    /// What the keys of a switch have in common, in this version of what they all depend on.
     #[inline]
     pub(crate) fn salt(&self, dpid: u64, version: u64) -> u64 {
         self.seed.mix(dpid, version)
     }
 
-    /// The hash of a key of two words. Starts to bring what is known of it.
+    /// The hash of a key of two words, in this generation of what it alone depends on. Starts to
+    /// bring what is known of it.
     #[inline]
-    pub(crate) fn ask_for(&self, salt: u64, low: u64, high: u64) -> u64 {
+    pub(crate) fn ask_for(&self, salt: u64, generation: u32, (low, high): (u64, u64)) -> u64 {
+        let generation = u64::from(generation).wrapping_mul(self.spread);
         // Never 0, which callers may take for a key that was not asked for.
-        let hash = self.seed.mix(low ^ salt, high).max(1);
+        let hash = self.seed.mix(low ^ salt ^ generation, high).max(1);
         prefetch(self.line(hash));
         hash
     }
@@ -186,9 +192,10 @@ mod tests {
     }
 
     #[test]
-    fn the_newest_entries_of_a_line_are_found_under_their_own_version_alone() {
+    fn the_newest_entries_of_a_line_are_found_under_their_own_version_and_generation_alone() {
         let mut cache: ExactCache<(u16, u16), 6> = ExactCache::new(seed());
-        let hashes: Vec<u64> = (0..8).map(|key| cache.ask_for(cache.salt(1, 7), key, 9)).collect();
+        let hashes: Vec<u64> =
+            (0..8).map(|key| cache.ask_for(cache.salt(1, 7), 0, (key, 9))).collect();
         for (at, &hash) in hashes.iter().enumerate() {
             assert_eq!(cache.get(hash), None);
             cache.put(hash, (at as u16, 5));
@@ -201,8 +208,11 @@ mod tests {
         cache.put(hashes[2], (2, 6));
         expected[2] = Some((2, 6));
         assert_eq!(found(&cache), expected);
-        for (dpid, version, low, high) in [(1, 8, 5, 9), (2, 7, 5, 9), (1, 7, 8, 9), (1, 7, 5, 8)] {
-            assert_eq!(cache.get(cache.ask_for(cache.salt(dpid, version), low, high)), None);
+        let others =
+            [(1, 8, 0, 5, 9), (2, 7, 0, 5, 9), (1, 7, 1, 5, 9), (1, 7, 0, 8, 9), (1, 7, 0, 5, 8)];
+        for (dpid, version, generation, low, high) in others {
+            let hash = cache.ask_for(cache.salt(dpid, version), generation, (low, high));
+            assert_eq!(cache.get(hash), None);
         }
     }
 
@@ -223,7 +233,7 @@ mod tests {
         let mut cache: ExactCache<u16, 8> = ExactCache::new(seed());
         cache.fit(10_000);
         let all: Vec<u64> =
-            (0..10_000).map(|key| cache.ask_for(cache.salt(key % 16, 1), key, 3)).collect();
+            (0..10_000).map(|key| cache.ask_for(cache.salt(key % 16, 1), 0, (key, 3))).collect();
         all.iter().for_each(|&hash| cache.put(hash, 1));
         let kept = all.iter().filter(|&&hash| cache.get(hash).is_some()).count();
         assert!(kept > 9_700, "{kept}");

@@ -20,6 +20,7 @@
 
 mod absent;
 mod app;
+mod generations;
 mod host;
 mod index;
 mod lru;

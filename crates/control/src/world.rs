@@ -209,8 +209,13 @@ impl<'w> View<'w> {
     /// need not be made again before the next. For example, a probe that leaves makes another
     /// World, and leaves the hosts as they are.
     pub fn version(&self) -> u64 {
-        let read = self.world.parts.iter().filter(|part| self.reads.contains(&part.id));
-        read.map(|part| part.since).max().unwrap_or(0)
+        self.version_of(self.reads)
+    }
+
+    /// The same of some of its parts alone: what was made of these.
+    pub fn version_of(&self, parts: &[PartId]) -> u64 {
+        let these = self.world.parts.iter().filter(|part| parts.contains(&part.id));
+        these.map(|part| part.since).max().unwrap_or(0)
     }
 
     /// A part of it.

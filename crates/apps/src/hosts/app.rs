@@ -61,9 +61,13 @@ pub struct HostTracker {
     newcomers: RecentSet,
     /// How many came since then.
     newcome: (Time, u32),
-    /// Senders that are no news at their ports in this version of the World, until when.
+    /// Senders that are no news at their ports in their generation, until when.
     no_news: ExactCache<NewsAt, 8>,
 }
+
+/// What the cache keeps is asked for under another hash after so many bits of seconds: four and a
+/// half hours.
+const REMEMBERED_BITS: u32 = 14;
 
 /// Frames that are looked into together: where they came in, and what the cache knows each by, 0
 /// where it is not asked.
@@ -75,8 +79,8 @@ struct Block<'b> {
     hashes: [u64; AT_ONCE],
 }
 
-/// The second in which a host that is seen is news again, modulo 18 hours. The World does not stay
-/// as it is for so long after it.
+/// The second in which a host that is seen is news again, modulo 18 hours: nine to come, and those
+/// for which it may be remembered ([`REMEMBERED_BITS`]).
 #[derive(Clone, Copy, Debug, Default)]
 struct NewsAt(u16);
 
@@ -372,14 +376,14 @@ impl App for HostTracker {
         let (hosts, map) = (world.part::<Hosts>(), world.part::<Map>());
         let is_full = hosts.len() >= self.config.hosts_max;
         self.no_news.fit(hosts.len());
-        // Whether a host is news depends on nothing else but the time.
-        let version = world.version();
+        // Whether a host is news depends on nothing but its generation and the time.
+        let hours = u64::from(seconds(now) >> REMEMBERED_BITS);
         let known = (hosts, map, is_full);
         // While one block is filled, what the cache knows of the other is on its way.
         let (mut edges, mut blocks, mut turn) =
             (Edges::shown(map), [Block::new(), Block::new()], 0);
         // The requests of one switch follow each other.
-        let (mut dpid, mut salt) = (DatapathId(0), self.no_news.salt(0, version));
+        let (mut dpid, mut salt) = (DatapathId(0), self.no_news.salt(0, hours));
         batch.each(|request| {
             let Some(at) = edges.of(request) else { return Next::Continue };
             let Some(frame) = Ethernet::new(request.frame) else { return Next::Continue };
@@ -387,11 +391,12 @@ impl App for HostTracker {
                 return self.answered(now, map, request, out);
             }
             if at.dpid != dpid {
-                (dpid, salt) = (at.dpid, self.no_news.salt(at.dpid.0, version));
+                (dpid, salt) = (at.dpid, self.no_news.salt(at.dpid.0, hours));
             }
             let hash = match plain_sender(&frame) {
                 Some(sender) if !self.no_news.rests() => {
-                    self.no_news.ask_for(salt, sender, at.port.0.into())
+                    let generation = hosts.generation(MacAddr::from_u64(sender));
+                    self.no_news.ask_for(salt, generation, (sender, at.port.0.into()))
                 }
                 _ => 0,
             };

@@ -11,6 +11,7 @@ use crate::learning_switch::Seed;
 use crate::learning_switch::simd::prefetch;
 use crate::log::Log;
 
+use super::generations::Generations;
 use super::host::{Host, Identity};
 use super::index::{Hash, Index};
 use super::observation::Observation;
@@ -36,6 +37,7 @@ pub struct Hosts {
     hosts: Paged<Host, PAGE>,
     by_mac: Index,
     by_ip: Index,
+    generations: Generations,
     changes: Log<Effect>,
     counters: Counters,
 }
@@ -68,7 +70,8 @@ impl Hosts {
         let by_ip = Index::new(hosts_max.saturating_mul(ADDRESSES_A_HOST));
         let (hosts, by_mac) = (Paged::default(), Index::new(hosts_max));
         let (changes, counters) = (Log::default(), Counters::default());
-        Hosts { seed, epoch_s, hosts, by_mac, by_ip, changes, counters }
+        let generations = Generations::default();
+        Hosts { seed, epoch_s, hosts, by_mac, by_ip, generations, changes, counters }
     }
 
     /// How many hosts there are.
@@ -136,6 +139,13 @@ impl Hosts {
     /// What was done until this version, which comes when hosts change.
     pub fn counters(&self) -> &Counters {
         &self.counters
+    }
+
+    /// The generation of what this table says of where a host is. While it stays, so does the
+    /// answer, but for a host that was not known or nowhere.
+    #[inline]
+    pub(crate) fn generation(&self, mac: MacAddr) -> u32 {
+        self.generations.of(mac)
     }
 
     /// The same table, in which this happened lately, and this since the start.
@@ -246,9 +256,22 @@ impl Hosts {
         added
     }
 
+    /// A host is at this port now.
+    pub(super) fn move_to(&mut self, number: u32, at: SwitchPort) {
+        self.generations.end(self.host(number).mac());
+        self.host_mut(number).move_to(at);
+    }
+
+    /// The port of a host went down.
+    pub(super) fn lose(&mut self, number: u32) {
+        self.generations.end(self.host(number).mac());
+        self.host_mut(number).lose();
+    }
+
     /// Takes a host out of its place, with its addresses.
     pub(super) fn take(&mut self, number: u32) -> Host {
         let host = core::mem::take(self.host_mut(number));
+        self.generations.end(host.mac());
         self.by_mac.remove(host.id().hash(self.seed), number);
         for ip in host.addresses() {
             self.by_ip.remove((ip, host.id().vlan).hash(self.seed), number);

@@ -418,7 +418,51 @@ fn step() -> impl Strategy<Value = HostStep> {
     ]
 }
 
+/// Takes a step at a time in milliseconds, which it may let pass.
+fn take(lab: &mut HostLab, now: &mut u64, step: HostStep) -> Vec<Effect> {
+    let at = |port| SwitchPort::new(1, port);
+    match step {
+        HostStep::See { host, port, ip: None } => lab.see(*now, seen(host, at(port))),
+        HostStep::See { host, port, ip: Some(of) } => lab.see(*now, says(host, at(port), ip(of))),
+        HostStep::Port { port, state } => lab.port(*now, at(port), state),
+        HostStep::Pass { ms } => {
+            *now += ms;
+            lab.tick(*now)
+        }
+    }
+}
+
 proptest! {
+    /// What a reader remembers of a host holds as long as its generation stays: where it is, and
+    /// until when it is no news there.
+    #[test]
+    fn while_its_generation_stays_a_host_is_where_it_was_and_no_news(steps in prop::collection::vec(step(), 1..400)) {
+        let mut lab = HostLab::new(HostsConfig { hosts_max: 24, port_hosts_max: 12, ..config() });
+        let (mut now, mut remembered) = (0, BTreeMap::new());
+        for step in steps {
+            take(&mut lab, &mut now, step);
+            let hosts = lab.tracker.hosts();
+            for host in 0..40 {
+                let id = id(host);
+                let Some((place, no_news_until_s)) = remembered.get(&(id, hosts.generation(id.mac))) else {
+                    continue;
+                };
+                let found = hosts.by_mac(id.mac, 0).and_then(Host::place);
+                prop_assert_eq!(found, Some(*place));
+                let is_news = hosts.is_news(&seen(host, *place), at(now));
+                prop_assert!(!is_news || *no_news_until_s <= now / 1000);
+            }
+            for host in hosts.iter() {
+                let Some(place) = host.place() else { continue };
+                let observation = Observation { id: host.id(), at: place, ip: None, router: None };
+                if let Some(left_s) = hosts.no_news_for(Some(host), &observation, at(now)) {
+                    let until_s = now / 1000 + u64::from(left_s);
+                    remembered.insert((host.id(), hosts.generation(host.mac())), (place, until_s));
+                }
+            }
+        }
+    }
+
     /// Whatever happens: what the effects say is what the table holds, each address belongs to one
     /// host, no host is behind a link, and the bounds are kept.
     #[test]
@@ -426,15 +470,7 @@ proptest! {
         let mut lab = HostLab::new(HostsConfig { hosts_max: 24, port_hosts_max: 12, ..config() });
         let (mut now, mut places, mut owners) = (0, BTreeMap::new(), BTreeMap::new());
         for step in steps {
-            let said = match step {
-                HostStep::See { host, port, ip: None } => lab.see(now, seen(host, SwitchPort::new(1, port))),
-                HostStep::See { host, port, ip: Some(of) } => lab.see(now, says(host, SwitchPort::new(1, port), ip(of))),
-                HostStep::Port { port, state } => lab.port(now, SwitchPort::new(1, port), state),
-                HostStep::Pass { ms } => {
-                    now += ms;
-                    lab.tick(now)
-                }
-            };
+            let said = take(&mut lab, &mut now, step);
             for effect in said {
                 match effect {
                     Effect::New(id, at) => prop_assert!(places.insert(id, at).is_none()),

@@ -445,7 +445,7 @@ impl Tracker {
         let now_s = seconds(now);
         let (at, is_back) = (self.hosts.host(number).at(), self.hosts.host(number).is_nowhere());
         if is_back {
-            self.hosts.host_mut(number).move_to(at);
+            self.hosts.move_to(number, at);
             self.changed = true;
         }
         if self.hosts.host(number).last_seen_s() < now_s {
@@ -477,7 +477,7 @@ impl Tracker {
         let (id, from) = (self.hosts.host(number).id(), self.hosts.host(number).at());
         self.move_checks.end(Subject::Place(id));
         self.leave(number, from);
-        self.hosts.host_mut(number).move_to(to);
+        self.hosts.move_to(number, to);
         self.arrive(number, to);
         self.touch(now, number);
         self.counters.moved += 1;
@@ -558,7 +558,7 @@ impl Tracker {
     fn left(&mut self, now: Time, at: SwitchPort, out: &mut Vec<Effect>) {
         let Some(port) = self.ports.get(&at) else { return };
         for number in self.by_port.of(&port.hosts) {
-            self.hosts.host_mut(number).lose();
+            self.hosts.lose(number);
             (self.changed, self.publish_at) = (true, Time::START);
         }
         let at_port = |tracker: &Tracker, claim: &MoveClaim| {

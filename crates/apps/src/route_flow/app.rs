@@ -48,6 +48,9 @@ struct BatchView<'w> {
     copies: bool,
 }
 
+/// What a flow's path depends on, but for where its receiver is.
+const PLANNED_BY: &[PartId] = &[Routes::ID, Map::ID, ConnectedSwitches::ID];
+
 /// The switch of a request: since when it is there, and whether its table is full.
 #[derive(Clone, Copy)]
 struct Here {
@@ -210,7 +213,8 @@ impl App for RouteFlow {
     ) {
         let (world, now) = (batch.world, batch.now);
         let (routes, hosts, switches) = (world.part::<Routes>(), world.part(), world.part());
-        let known = Known { now, hosts, graph: routes.graph(), version: world.version() };
+        let known =
+            Known { now, hosts, graph: routes.graph(), version: world.version_of(PLANNED_BY) };
         let map = world.part::<Map>();
         let copies = self.path_log.flooded().may_return(now, map);
         let view = BatchView { now, routes, switches, known, map, copies };
@@ -472,3 +476,6 @@ fn install(
     }
     is_there
 }
+
+#[cfg(test)]
+mod tests;

@@ -78,7 +78,8 @@ pub(super) enum Seen {
     /// It is about such a flow: [`Prefetch::flow`].
     Flow,
     /// Its flow was on its way too long ago to be so now, and led out of this port of its switch.
-    /// It still does: the World is the same. Becomes [`Seen::Flow`] before it is handed out.
+    /// It still does: its receiver's generation is the same. Becomes [`Seen::Flow`] before it is
+    /// handed out.
     Again(PortNo),
     /// Its flow is on its way, and leads out of this port of its switch.
     InFlight(PortNo),
@@ -148,7 +149,7 @@ pub(super) struct Known<'w> {
     pub(super) hosts: &'w Hosts,
     /// The switches and links.
     pub(super) graph: &'w Graph,
-    /// The version of the World.
+    /// The version of the World, but for where hosts are.
     pub(super) version: u64,
 }
 
@@ -194,7 +195,7 @@ impl Prefetch {
         while self.found <= at + AT_ONCE / 2 && self.found < self.lookups.len() {
             let some = self.found..self.lookups.len().min(self.found + AT_ONCE);
             // The cache is asked for those behind them too, so that it brings these meanwhile.
-            self.ask(some.end + AT_ONCE);
+            self.ask(some.end + AT_ONCE, known.hosts);
             self.found = some.end;
             // Blocks of half of the ring: the one before it is not written over.
             let first = some.start % RING;
@@ -208,13 +209,13 @@ impl Prefetch {
 
     /// Asks the cache for all requests before this one that it was not asked for.
     #[inline]
-    fn ask(&mut self, end: usize) {
+    fn ask(&mut self, end: usize, hosts: &Hosts) {
         let end = end.min(self.lookups.len());
         let is_of_use = !self.in_flight.0.rests();
         for (at, lookup) in (self.asked..end).zip(&self.lookups[self.asked..end]) {
             let salt = self.runs[lookup.run as usize].salt;
             self.hashes[at % RING] =
-                if is_of_use { self.in_flight.ask_for(lookup, salt) } else { 0 };
+                if is_of_use { self.in_flight.ask_for(lookup, hosts, salt) } else { 0 };
         }
         self.asked = end;
     }
@@ -272,7 +273,11 @@ fn find(
         let port = PortNo(lookup.in_port);
         // Where the cache is asked, its hash holds all that the answer depends on.
         let hash = match hashes[at] {
-            0 => planner.foresee(key, (SwitchPort::of(from.dpid, port), to), known.version),
+            0 => {
+                let generation = u64::from(known.hosts.generation(key.dst));
+                let version = known.version.rotate_left(32) ^ generation;
+                planner.foresee(key, (SwitchPort::of(from.dpid, port), to), version)
+            }
             hash => planner.foresee_hash(hash),
         };
         let graph = known.graph;
@@ -312,12 +317,14 @@ impl InFlight {
 
     /// The hash of a flow, of which it brings what is known; 0 where there is none.
     #[inline]
-    fn ask_for(&self, lookup: &Lookup, salt: u64) -> u64 {
+    fn ask_for(&self, lookup: &Lookup, hosts: &Hosts, salt: u64) -> u64 {
         // Two words hold a port below 65,536.
         if lookup.dst == NO_FLOW || lookup.in_port >> 16 != 0 {
             return 0;
         }
-        self.0.ask_for(salt, lookup.src, lookup.dst | u64::from(lookup.in_port) << 48)
+        let generation = hosts.generation(MacAddr::from_u64(lookup.dst));
+        let key = (lookup.src, lookup.dst | u64::from(lookup.in_port) << 48);
+        self.0.ask_for(salt, generation, key)
     }
 
     /// Writes down which of the flows that were asked for are known.
