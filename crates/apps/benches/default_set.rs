@@ -2,7 +2,7 @@
 //! each, with 16 switches of so many hosts.
 //!
 //! ```text
-//! taskset -c 1 cargo bench -p aldis-apps --bench default_set [-- HOSTS…]
+//! taskset -c 1 cargo bench -p aldis-apps --bench default_set [-- [default] [vlan|ipv6] HOSTS…]
 //! ```
 //!
 //! A batch is 400 requests of one switch of OpenFlow 1.0, which holds the packets; the next batch
@@ -10,8 +10,9 @@
 //! bench --outstanding 400`. Everything is known but what is on its way: a request takes 100 ns of
 //! the applications' clock, after a tenth of a second of which a flow is installed again. Discovery
 //! and static flows, which a request passes by, are left out. Only the applications are timed. The
-//! two sets take turns; the least of 15 rounds and their median are printed. `-- default HOSTS`
-//! runs the default applications alone, for profilers.
+//! two sets take turns; the least of 15 rounds and their median are printed. `default` runs the
+//! default applications alone, for profilers; frames are UDP over IPv4 without a tag, unless `vlan`
+//! puts them into one, or `ipv6` makes them TCP over IPv6.
 
 #![allow(clippy::disallowed_methods, reason = "a measurement reads the clock")]
 
@@ -60,14 +61,16 @@ const SECRET: [u8; 16] = *b"0123456789abcdef";
 fn main() {
     let counts: Vec<u32> = std::env::args().filter_map(|arg| arg.parse().ok()).collect();
     let counts = if counts.is_empty() { vec![1000, 10_000, 100_000] } else { counts };
-    let is_alone = std::env::args().any(|arg| arg == "default");
+    let has = |word| std::env::args().any(|arg| arg == word);
+    let is_alone = has("default");
+    let frame = frame(has("vlan"), has("ipv6"));
     println!("{:>8}  {:>16}  {:>6}  {:>6}", "hosts", "applications", "least", "median");
     for hosts in counts {
-        let mut sets = vec![("default", SetBench::new(hosts, default_set()))];
+        let mut sets = vec![("default", SetBench::new(hosts, &frame, default_set()))];
         if !is_alone {
             let config = LearningConfig::new(Seed::new(SECRET));
             let app_set = AppSet::default().with(move || LearningSwitch::new(config));
-            sets.push(("learning-switch", SetBench::new(hosts, app_set)));
+            sets.push(("learning-switch", SetBench::new(hosts, &frame, app_set)));
         }
         let mut took = vec![vec![]; sets.len()];
         for _ in 0..ROUNDS {
@@ -163,7 +166,7 @@ struct SetBench {
 }
 
 impl SetBench {
-    fn new(hosts: u32, app_set: AppSet) -> SetBench {
+    fn new(hosts: u32, frame: &[u8], app_set: AppSet) -> SetBench {
         let pipelines = app_set.build().expect("they work together");
         let (pipeline, out, world) =
             (pipelines.pipeline(0), pipelines.output(0), pipelines.world());
@@ -174,7 +177,7 @@ impl SetBench {
             switches: vec![],
             hosts,
             senders: vec![0; SWITCHES],
-            bytes: frame().repeat(BATCH),
+            bytes: frame.repeat(BATCH),
             requests: vec![],
             out,
             now: Time::START + Duration::from_secs(1),
@@ -257,10 +260,20 @@ impl SetBench {
     }
 }
 
-/// A UDP datagram without addresses.
-fn frame() -> Vec<u8> {
-    let mut frame = vec![0; FRAME];
-    (frame[12], frame[14], frame[14 + 9]) = (0x08, 0x45, 17);
+/// A UDP datagram without addresses, or a TCP segment over IPv6.
+fn frame(is_tagged: bool, is_ipv6: bool) -> Vec<u8> {
+    let mut frame = vec![0; 12];
+    if is_tagged {
+        frame.extend([0x81, 0, 0, 42]);
+    }
+    let behind = frame.len();
+    frame.resize(FRAME, 0);
+    let packet = &mut frame[behind..];
+    if is_ipv6 {
+        (packet[0], packet[1], packet[2], packet[2 + 6]) = (0x86, 0xdd, 0x60, 6);
+    } else {
+        (packet[0], packet[2], packet[2 + 9]) = (0x08, 0x45, 17);
+    }
     frame
 }
 

@@ -37,12 +37,22 @@ pub enum ObservationRefusal {
     Claim,
 }
 
-/// The sender of most frames, as a number: an untagged IPv4 packet claims no address. None of
-/// another frame.
+/// The sender of most frames, and above its address the VLAN, as a number: IPv4 packets claim no
+/// address, and neither do TCP and UDP over IPv6. None of another frame.
 #[inline]
 pub(super) fn plain_sender(frame: &Ethernet<'_>) -> Option<u64> {
-    (frame.ethertype() == ethertype::IPV4 && frame.tags().next().is_none())
-        .then(|| frame.addresses().1)
+    /// Where an IPv6 header says what follows it.
+    const NEXT_HEADER: usize = 6;
+    let is_plain = match frame.ethertype() {
+        ethertype::IPV4 => true,
+        ethertype::IPV6 => {
+            let next = frame.payload().get(NEXT_HEADER);
+            next.is_some_and(|next| matches!(*next, protocol::TCP | protocol::UDP))
+        }
+        _ => false,
+    };
+    let vlan = u64::from(frame.vlan().unwrap_or(0));
+    is_plain.then(|| frame.addresses().1 | vlan << 48)
 }
 
 impl Observation {
@@ -113,6 +123,7 @@ mod tests {
     use super::*;
     use aldis_packet::{arp::ArpMessage, ethernet, ipv6, neighbour};
     use core::net::Ipv6Addr;
+    use proptest::prelude::*;
 
     const AT: SwitchPort = SwitchPort::new(1, 2);
     const HOST: [u8; 6] = [2, 0, 0, 0, 0, 1];
@@ -167,5 +178,46 @@ mod tests {
         assert_eq!(said([3, 0, 0, 0, 0, 1], ethertype::IPV4, &[]), Err(ObservationRefusal::Source));
         assert_eq!(said([0; 6], ethertype::IPV4, &[]), Err(ObservationRefusal::Source));
         assert_eq!(Observation::of_frame(&[2; 13], AT), Err(ObservationRefusal::Short));
+    }
+
+    fn some_tags() -> impl Strategy<Value = Vec<u8>> {
+        let tag =
+            (prop_oneof![Just(0x8100u16), Just(0x88a8)], prop_oneof![Just(0u16), any::<u16>()]);
+        let bytes = |(tpid, tci): (u16, u16)| [tpid.to_be_bytes(), tci.to_be_bytes()].concat();
+        prop::collection::vec(tag.prop_map(bytes), 0..6).prop_map(|tags| tags.concat())
+    }
+
+    proptest! {
+        /// What is remembered of a plain sender is what would be learnt from its frame.
+        #[test]
+        fn a_plain_sender_is_seen_and_claims_nothing(
+            tags in some_tags(),
+            kind in prop_oneof![Just(ethertype::IPV4), Just(ethertype::IPV6), Just(ethertype::ARP), any::<u16>()],
+            next in prop_oneof![Just(protocol::TCP), Just(protocol::UDP), Just(protocol::ICMPV6), any::<u8>()],
+            mut payload in prop::collection::vec(any::<u8>(), 0..90),
+        ) {
+            if kind == ethertype::IPV6 && let [first, _, _, _, _, _, place, ..] = &mut payload[..] {
+                (*first, *place) = (0x60, next);
+            }
+            let bytes = [&OTHER[..], &HOST, &tags, &kind.to_be_bytes(), &payload].concat();
+            let seen = Observation::of_frame(&bytes, AT);
+            if let Some(sender) = plain_sender(&Ethernet::new(&bytes).unwrap()) {
+                let id = Identity { mac: MacAddr::from_u64(sender), vlan: (sender >> 48) as u16 };
+                prop_assert_eq!(seen, Ok(Observation { id, at: AT, ip: None, router: None }));
+            }
+        }
+    }
+
+    #[test]
+    fn most_frames_are_of_plain_senders() {
+        let is_plain = |behind: &[u8]| {
+            let bytes = [&OTHER[..], &HOST, behind, &[0; 60]].concat();
+            plain_sender(&Ethernet::new(&bytes).unwrap()).map(|sender| sender >> 48)
+        };
+        assert_eq!(is_plain(&[0x08, 0, 0x45]), Some(0));
+        assert_eq!(is_plain(&[0x81, 0, 0xe0, 42, 0x08, 0, 0x45]), Some(42));
+        assert_eq!(is_plain(&[0x86, 0xdd, 0x60, 0, 0, 0, 0, 0, 6]), Some(0));
+        assert_eq!(is_plain(&[0x86, 0xdd, 0x60, 0, 0, 0, 0, 0, 58]), None);
+        assert_eq!(is_plain(&[0x08, 0x06]), None);
     }
 }
