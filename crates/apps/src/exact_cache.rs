@@ -37,8 +37,12 @@ const TRIAL: usize = 4;
 /// One of so many has to be answered for the cache to go on.
 const WORTH: usize = 8;
 
-/// Trials for which it rests otherwise: some seconds of a busy core at the most.
-const REST: usize = 4;
+/// Lines, four megabytes of them, above which three of four have to be. Memory is slower there, and
+/// those that are left are looked up faster all together than one here and there.
+const SMALL_MAX: usize = 1 << 16;
+
+/// Trials for which it rests otherwise.
+const REST: usize = 16;
 
 /// One worker's cache of values `V`, with lines of `N` entries. A key has one of them at most.
 #[derive(Debug)]
@@ -108,6 +112,7 @@ impl<V: Copy + Default, const N: usize> ExactCache<V, N> {
         let lines = (2 * keys).div_ceil(N).next_power_of_two().min(LINES_MAX);
         if lines > self.lines.len() {
             self.lines = vec![Line::default(); lines];
+            (self.asked, self.answered, self.rests) = (0, 0, 0);
         }
     }
 
@@ -172,7 +177,11 @@ impl<V: Copy + Default, const N: usize> ExactCache<V, N> {
         }
         (self.asked, self.answered) = (self.asked + asked, self.answered + answered);
         if self.asked >= self.trial() {
-            self.rests = if self.answered < self.asked / WORTH { REST * self.asked } else { 0 };
+            let least = match self.lines.len() {
+                ..=SMALL_MAX => self.asked / WORTH,
+                _ => self.asked / 4 * 3,
+            };
+            self.rests = if self.answered < least { REST * self.asked } else { 0 };
             (self.asked, self.answered) = (0, 0);
         }
     }
@@ -281,5 +290,16 @@ mod tests {
             cache.count(64, 8);
         }
         assert!(!cache.rests());
+    }
+
+    #[test]
+    fn a_large_one_goes_on_only_where_most_keys_come_again() {
+        let mut cache: ExactCache<u16, 8> = ExactCache::new(seed());
+        cache.fit(1_000_000);
+        let all = cache.trial();
+        cache.count(all, all / 4 * 3);
+        assert!(!cache.rests());
+        cache.count(all, all / 4 * 3 - 1);
+        assert!(cache.rests());
     }
 }
