@@ -7,7 +7,7 @@
 
 Each design has its share of the time. Native applications are stopped and started; packages are installed, replaced, shadowed,
 promoted, stopped, started and removed; the order is changed. The hub comes last and is never stopped, so each request has an
-answer: one that has none is lost, one more is a stray. Ends with 1 where there was any, where a change was answered by 5xx, where
+answer: one that has none is lost, one more is a stray, one that many later ones overtook is late (docs/bench.md). Ends with 1 where there was any, where a change was answered by 5xx, where
 an application failed, or where the controller did not end by itself. Prints the memory, descriptors and threads of the controller
 after the first round of load and after the last, and what the changes kept the workers from their switches.
 """
@@ -116,7 +116,7 @@ def soak(design, seconds, options, packages):
         time.sleep(1.5)
         changes = Changes(http, random.Random(f"{options.seed} {design}"), options.every, packages)
         changes.start()
-        begun, answered, first = time.monotonic(), 0, None
+        begun, answered, late, first = time.monotonic(), 0, 0, None
         while time.monotonic() < begun + seconds:
             load = [options.aldis, "bench", listen, "-s", "16", "-M", "1000", "--outstanding", "16", "-l", str(ROUND_S), "-m", "1000",
                     "-w", "1", "--openflow", random.choice(["1.0", "1.3"]), "--json"]
@@ -124,7 +124,7 @@ def soak(design, seconds, options, packages):
                 sys.exit(f"{design}: the controller ended with {controller.returncode}: {''.join(told)}")
             said = subprocess.run(load, stdout=subprocess.PIPE, timeout=ROUND_S * 20, check=True)
             counts = json.loads(said.stdout)["counts"]
-            answered += counts["answered"]
+            answered, late = answered + counts["answered"], late + counts["late"]
             if counts["lost"] or counts["strays"]:
                 wrong.append(f"{counts['lost']} lost, {counts['strays']} strays of {counts['offered']}")
             first = first or held(controller.pid)
@@ -138,8 +138,8 @@ def soak(design, seconds, options, packages):
     wrong += changes.wrong + failed
     done = sum(number for (_, took), number in changes.done.items() if took)
     refused = sum(changes.done.values()) - done
-    print(f"{design}: {answered:,} requests, {done} changes and {refused} that were refused; KB, descriptors, threads: {first} and "
-          f"{last}; {paused}; {'nothing lost' if not wrong else wrong[:5]}", flush=True)
+    print(f"{design}: {answered:,} requests, {late} of them answered late, {done} changes and {refused} that were refused; KB, "
+          f"descriptors, threads: {first} and {last}; {paused}; {'nothing lost' if not wrong else wrong[:5]}", flush=True)
     return not wrong
 
 

@@ -243,13 +243,13 @@ fn counts_row(report: &LoadReport) -> ReportRow {
     row(
         "counts",
         json!({
-            "offered": counts.offered, "answered": counts.answered, "lost": counts.lost,
-            "strays": counts.strays,
+            "offered": counts.offered, "answered": counts.answered, "late": counts.late,
+            "lost": counts.lost, "strays": counts.strays,
         }),
         "counts",
         format!(
-            "{} offered · {} answered · {} lost · {} strays (warm-up included)",
-            counts.offered, counts.answered, counts.lost, counts.strays
+            "{} offered · {} answered, {} late · {} lost · {} strays (warm-up included)",
+            counts.offered, counts.answered, counts.late, counts.lost, counts.strays
         ),
     )
 }

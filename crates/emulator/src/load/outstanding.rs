@@ -3,7 +3,10 @@
 //! Requests are numbered in the order they are sent; the number is the request's xid and, where the
 //! switch buffers, its buffer id. Answers that come in order cost a comparison and an increment;
 //! those that come early are remembered as bits in a ring. A second answer finds nothing
-//! outstanding, so that it never counts.
+//! outstanding, so that it never counts. One that comes late, to a request that was given up, is
+//! told apart from that.
+
+use std::collections::VecDeque;
 
 /// Numbers have 31 bits, so that none of them is `NO_BUFFER`.
 const NUMBER_MASK: u32 = u32::MAX >> 1;
@@ -11,6 +14,9 @@ const NUMBER_MASK: u32 = u32::MAX >> 1;
 /// The first number: far from the small xids that a controller counts for itself, which must not
 /// match by accident.
 const NUMBER_FIRST: u32 = 1 << 30;
+
+/// Requests that were given up and may still be answered late; older ones are forgotten.
+const GIVEN_UP_MAX: usize = 256;
 
 /// The outstanding requests of one switch.
 #[derive(Debug)]
@@ -24,6 +30,8 @@ pub(crate) struct Outstanding {
     /// How many of those bits are set.
     early_count: u32,
     capacity: u32,
+    /// The newest of those that were overtaken and given up.
+    given_up: VecDeque<u32>,
 }
 
 impl Outstanding {
@@ -32,7 +40,8 @@ impl Outstanding {
     pub(crate) fn new(capacity: u32) -> Outstanding {
         let capacity = capacity.next_power_of_two().max(64);
         let early = vec![0; capacity as usize / 64];
-        Outstanding { oldest: NUMBER_FIRST, next: NUMBER_FIRST, early, early_count: 0, capacity }
+        let (oldest, next, given_up) = (NUMBER_FIRST, NUMBER_FIRST, VecDeque::new());
+        Outstanding { oldest, next, early, early_count: 0, capacity, given_up }
     }
 
     /// The oldest request that was neither answered nor given up; the next one's number where there
@@ -113,11 +122,27 @@ impl Outstanding {
     pub(crate) fn give_up_overtaken(&mut self, wanted: u32) -> u32 {
         let mut lost = 0;
         while self.room() < wanted && self.early_count > 0 {
+            if self.given_up.len() == GIVEN_UP_MAX {
+                self.given_up.pop_front();
+            }
+            self.given_up.push_back(self.oldest);
             self.oldest = Self::later(self.oldest, 1);
             self.pass_early();
             lost += 1;
         }
         lost
+    }
+
+    /// Takes the answer to a request that was overtaken and given up; whether it was one of those.
+    #[cold]
+    pub(crate) fn answer_late(&mut self, number: u32) -> bool {
+        let place = self.given_up.iter().position(|&given_up| given_up == number);
+        place.and_then(|place| self.given_up.remove(place)).is_some()
+    }
+
+    /// No late answer is waited for any more.
+    pub(crate) fn forget_given_up(&mut self) {
+        self.given_up.clear();
     }
 
     /// Gives up every request that waits; how many those were.
@@ -189,6 +214,24 @@ mod tests {
         assert_eq!(outstanding.give_up_overtaken(1), 1);
         assert_eq!(outstanding.give_up_overtaken(2), 1);
         assert_eq!(outstanding.room(), 3, "the answered one went with the two before it");
+    }
+
+    #[test]
+    fn a_late_answer_counts_once() {
+        let mut outstanding = Outstanding::new(64);
+        let first = outstanding.next();
+        for round in 0..=GIVEN_UP_MAX as u32 {
+            outstanding.sent(outstanding.room());
+            assert!(outstanding.answer(first + 2 * round + 1));
+            assert_eq!(outstanding.give_up_overtaken(1), 1);
+        }
+        assert!(!outstanding.answer(first + 2));
+        assert!(outstanding.answer_late(first + 2));
+        assert!(!outstanding.answer_late(first + 2), "a second answer");
+        assert!(!outstanding.answer_late(first), "too long ago");
+        assert!(!outstanding.answer_late(outstanding.oldest()), "not given up");
+        outstanding.forget_given_up();
+        assert!(!outstanding.answer_late(first + 4));
     }
 
     proptest! {

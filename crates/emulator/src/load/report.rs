@@ -20,11 +20,14 @@ pub struct RequestCounts {
     pub offered: u64,
     /// Answered; each at most once.
     pub answered: u64,
-    /// Given up: overtaken by many later ones, or unanswered for too long
+    /// Of those, the ones whose answer came when they had been given up already: many later ones
+    /// had overtaken them.
+    #[serde(default)]
+    pub late: u64,
+    /// Given up, and not answered since: overtaken by many later ones, or unanswered for too long
     /// ([`super::Load::patience`]).
     pub lost: u64,
-    /// FLOW_MODs and PACKET_OUTs that answered nothing outstanding: second answers, late ones, a
-    /// controller's own.
+    /// FLOW_MODs and PACKET_OUTs that answered nothing: second answers, a controller's own.
     pub strays: u64,
 }
 
@@ -32,6 +35,7 @@ impl std::ops::AddAssign for RequestCounts {
     fn add_assign(&mut self, other: RequestCounts) {
         self.offered += other.offered;
         self.answered += other.answered;
+        self.late += other.late;
         self.lost += other.lost;
         self.strays += other.strays;
     }

@@ -411,8 +411,8 @@ impl LoadSwitch {
         let number = match buffer_id.map_err(|malformed| self.garbage(malformed))? {
             Some(buffer_id) if self.outstanding.answer(buffer_id) => buffer_id,
             None if let Some(number) = self.unbuffered(message) => number,
-            _ => {
-                self.counts.strays += u64::from(self.stage == LoadStage::Offering);
+            buffer_id => {
+                self.answered_nothing(buffer_id, &message);
                 return Ok(false);
             }
         };
@@ -423,6 +423,27 @@ impl LoadSwitch {
             ports.answered(number, &self.outstanding, &self.sequence);
         }
         Ok(self.timing.answered(number))
+    }
+
+    /// Counts an answer to which no request waits: one that was given up before, or none.
+    #[cold]
+    fn answered_nothing(&mut self, buffer_id: Option<u32>, message: &Raw<'_>) {
+        let (number, form) = match (buffer_id, message.header.kind) {
+            (Some(buffer_id), _) => (buffer_id, None),
+            (None, kind::PACKET_OUT) => {
+                let (number, form) = self.named_by_packet_out(message);
+                (number, Some(form))
+            }
+            (None, _) => (message.header.xid, Some(AnswerForm::Xid)),
+        };
+        if self.outstanding.answer_late(number) {
+            form.into_iter().for_each(|form| self.forms.count(form));
+            self.counts.lost -= 1;
+            self.counts.late += 1;
+            self.counts.answered += 1;
+        } else {
+            self.counts.strays += u64::from(self.stage == LoadStage::Offering);
+        }
     }
 
     /// Takes an answer that names no buffer; the number of the request that waited for it.
@@ -506,6 +527,7 @@ impl LoadSwitch {
     /// Between teaching and offering: lessons are no requests.
     fn lesson_over(&mut self) {
         self.counts = RequestCounts::default();
+        self.outstanding.forget_given_up();
         self.forms = Forms::default();
         self.progress = (0, Instant::now());
     }
