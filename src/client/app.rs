@@ -1,10 +1,13 @@
 //! `aldis app` at a running controller: its applications are installed, started, stopped, replaced,
 //! removed and put in order.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use aldis_http::api::apps::{App, AppLog, AppState, Apps, Order};
+use aldis_http::limits::PACKAGE_MAX;
 use aldis_sandbox::{Package, Trust};
 
 use super::table::TextTable;
@@ -192,8 +195,21 @@ impl Packaged {
     }
 
     fn read(&self) -> Result<Vec<u8>, String> {
-        std::fs::read(&self.file)
-            .map_err(|error| format!("cannot read {}: {error}", self.file.display()))
+        package_in(&self.file)
+    }
+}
+
+/// The bytes of a package, if a controller takes as many.
+fn package_in(file: &Path) -> Result<Vec<u8>, String> {
+    let (mut bytes, most) = (Vec::new(), PACKAGE_MAX as u64);
+    let read = File::open(file).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
+    match read {
+        Err(error) => Err(format!("cannot read {}: {error}", file.display())),
+        Ok(size) if size > PACKAGE_MAX => {
+            let most = PACKAGE_MAX >> 20;
+            Err(format!("{} has more than {most} MB, the most of a package", file.display()))
+        }
+        Ok(_) => Ok(bytes),
     }
 }
 
@@ -248,4 +264,16 @@ fn row(app: &App) -> Vec<String> {
         counted.bytes_out.to_string(),
         words,
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_is_too_large_for_a_package_is_not_read_to_its_end() {
+        let why = package_in(Path::new("/dev/zero")).unwrap_err();
+        assert_eq!(why, "/dev/zero has more than 64 MB, the most of a package");
+        assert!(package_in(Path::new("/none")).unwrap_err().starts_with("cannot read /none: "));
+    }
 }
