@@ -103,6 +103,31 @@ fn what_happens_is_heard_and_who_comes_back_misses_nothing() {
 }
 
 #[test]
+fn what_is_left_out_is_told_though_nothing_follows() {
+    let (controller, api) = serving();
+    let mut listener = Listener::start(&api, "/api/v1/events", "");
+    const STRANGERS: u64 = 250;
+    for _ in 0..STRANGERS {
+        let mut stranger = TcpStream::connect(&controller.address).unwrap();
+        stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        // The controller closes it.
+        let _ = stranger.read_to_end(&mut vec![]);
+    }
+    let (mut kept, mut left_out) = (0, 0);
+    while kept + left_out < STRANGERS {
+        let event = listener.event();
+        match event["kind"].as_str().unwrap() {
+            "stranger" => kept += 1,
+            "left-out" => left_out += event["missed"].as_u64().unwrap(),
+            _ => panic!("{event}"),
+        }
+    }
+    // A hundred of a kind are kept in ten seconds.
+    assert!(kept >= 100 && left_out > 0, "{kept} and {left_out}");
+    assert_eq!(kept + left_out, STRANGERS);
+}
+
+#[test]
 fn the_newest_events_are_a_list() {
     let (controller, api) = serving();
     let network = Network::start(&controller, Version::V10, "linear,3", &[]);
