@@ -9,6 +9,7 @@ use aldis_wire::Version;
 use aldis_wire::header::kind;
 use std::collections::{HashMap, HashSet};
 use std::net::{SocketAddr, TcpListener};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 #[test]
@@ -67,6 +68,30 @@ fn a_dropped_request_is_lost_and_does_not_hold_up_the_run() {
     controller.join().unwrap();
     let counts = report.counts;
     assert_eq!((counts.offered, counts.answered, counts.lost), (50, 40, 10));
+}
+
+#[test]
+fn an_answer_behind_a_thousand_others_is_late_and_no_loss() {
+    for buffered in [true, false] {
+        let first = Arc::new(Mutex::new(Vec::new()));
+        let (address, controller) = scripted(Version::V10, 1, move |index, request| {
+            let answer = request.packet_out(request.xid());
+            match index {
+                0 => *first.lock().unwrap() = answer,
+                1500 => return [first.lock().unwrap().clone(), answer].concat(),
+                _ => return answer,
+            }
+            Vec::new()
+        });
+        let load = Load { buffered, ..counted(address, Version::V10, 1, 2000) };
+        let report = load::run(&load).unwrap();
+        controller.join().unwrap();
+        let counts = report.counts;
+        assert_eq!((counts.offered, counts.answered, counts.late), (2000, 2000, 1), "{buffered}");
+        assert_eq!((counts.lost, counts.strays), (0, 0), "{buffered}");
+        let named = if buffered { report.forms.buffer_id } else { report.forms.frame };
+        assert_eq!(named, 2000);
+    }
 }
 
 #[test]
