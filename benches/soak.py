@@ -7,9 +7,10 @@
 
 Each design has its share of the time. Native applications are stopped and started; packages are installed, replaced, shadowed,
 promoted, stopped, started and removed; the order is changed. The hub comes last and is never stopped, so each request has an
-answer: one that has none is lost, one more is a stray, one that many later ones overtook is late (docs/bench.md). Ends with 1 where there was any, where a change was answered by 5xx, where
-an application failed, or where the controller did not end by itself. Prints the memory, descriptors and threads of the controller
-after the first round of load and after the last, and what the changes kept the workers from their switches.
+answer: one that has none is lost, one more is a stray. Ends with 1 where there was any of both, where a change was answered by 5xx,
+where an application failed, or where the controller did not end by itself. Prints how many were answered late (docs/bench.md); the
+memory, descriptors and threads of the controller after the first round of load and after the last; and what the changes kept the
+workers from their switches.
 """
 import argparse, collections, hashlib, io, json, os, random, re, socket, subprocess, sys, tarfile, tempfile, threading, time
 import urllib.error, urllib.request

@@ -170,7 +170,7 @@ impl Named {
 
 impl Packaged {
     fn install(self) -> Result<ExitCode, String> {
-        let answer = self.ask.http.send("POST", "/api/v1/apps", &self.read()?)?;
+        let answer = self.ask.http.send("POST", "/api/v1/apps", &package_in(&self.file)?)?;
         self.ask.print(&answer, table)
     }
 
@@ -182,7 +182,7 @@ impl Packaged {
 
     /// The path of the application, and the package.
     fn at(&self) -> Result<(String, Vec<u8>), String> {
-        let bytes = self.read()?;
+        let bytes = package_in(&self.file)?;
         let name = match &self.name {
             Some(name) => name.clone(),
             None => Package::read(&bytes, &Trust::Anyone)
@@ -192,10 +192,6 @@ impl Packaged {
                 .clone(),
         };
         Ok((format!("/api/v1/apps/{}", escape(&name)), bytes))
-    }
-
-    fn read(&self) -> Result<Vec<u8>, String> {
-        package_in(&self.file)
     }
 }
 

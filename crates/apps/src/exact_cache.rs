@@ -34,14 +34,15 @@ const LINES_MAX: usize = 1 << 18;
 /// keys that come again had the time to.
 const TRIAL: usize = 4;
 
-/// One of so many has to be answered for the cache to go on.
+/// One of so many questions has to be answered for a small cache to go on.
 const WORTH: usize = 8;
 
-/// Lines, four megabytes of them, above which three of four have to be. Memory is slower there, and
-/// those that are left are looked up faster all together than one here and there.
+/// Lines of a small cache at most: four megabytes. A larger one goes on where it answers three of
+/// four: memory is slower there, and the questions that it leaves are looked up faster all together
+/// than one here and there.
 const SMALL_MAX: usize = 1 << 16;
 
-/// Trials for which it rests otherwise.
+/// Trials for which a cache rests where it does not go on.
 const REST: usize = 16;
 
 /// One worker's cache of values `V`, with lines of `N` entries. A key has one of them at most.
@@ -301,5 +302,15 @@ mod tests {
         assert!(!cache.rests());
         cache.count(all, all / 4 * 3 - 1);
         assert!(cache.rests());
+    }
+
+    #[test]
+    fn one_that_grows_begins_a_new_trial() {
+        let mut cache: ExactCache<u16, 8> = ExactCache::new(seed());
+        cache.fit(1000);
+        cache.count(cache.trial(), 0);
+        assert!(cache.rests());
+        cache.fit(1_000_000);
+        assert!(!cache.rests());
     }
 }

@@ -411,8 +411,13 @@ impl LoadSwitch {
         let number = match buffer_id.map_err(|malformed| self.garbage(malformed))? {
             Some(buffer_id) if self.outstanding.answer(buffer_id) => buffer_id,
             None if let Some(number) = self.unbuffered(message) => number,
-            buffer_id => {
-                self.answered_nothing(buffer_id, &message);
+            // A controller may send two messages for each request: only where one was given up is
+            // the second looked at once more.
+            buffer_id if self.counts.lost > 0 && self.is_late(buffer_id, &message) => {
+                return Ok(false);
+            }
+            _ => {
+                self.counts.strays += u64::from(self.stage == LoadStage::Offering);
                 return Ok(false);
             }
         };
@@ -425,9 +430,10 @@ impl LoadSwitch {
         Ok(self.timing.answered(number))
     }
 
-    /// Counts an answer to which no request waits: one that was given up before, or none.
+    /// Counts an answer to which no request waits, if its request was given up before; whether it
+    /// was. Its delay is not timed.
     #[cold]
-    fn answered_nothing(&mut self, buffer_id: Option<u32>, message: &Raw<'_>) {
+    fn is_late(&mut self, buffer_id: Option<u32>, message: &Raw<'_>) -> bool {
         let (number, form) = match (buffer_id, message.header.kind) {
             (Some(buffer_id), _) => (buffer_id, None),
             (None, kind::PACKET_OUT) => {
@@ -436,14 +442,14 @@ impl LoadSwitch {
             }
             (None, _) => (message.header.xid, Some(AnswerForm::Xid)),
         };
-        if self.outstanding.answer_late(number) {
+        let is_late = self.outstanding.answer_late(number);
+        if is_late {
             form.into_iter().for_each(|form| self.forms.count(form));
             self.counts.lost -= 1;
             self.counts.late += 1;
             self.counts.answered += 1;
-        } else {
-            self.counts.strays += u64::from(self.stage == LoadStage::Offering);
         }
+        is_late
     }
 
     /// Takes an answer that names no buffer; the number of the request that waited for it.
