@@ -179,11 +179,19 @@ impl RecorderTurns {
         let grows = self.ring.as_ref().is_some_and(RecordingRing::grows);
         let time = match &self.ring {
             _ if is_behind || grows || !self.waiting.is_empty() => SOON,
-            _ if listens => EVERY,
+            _ if listens => self.until_merged(),
             Some(_) => RING_EVERY,
             None => return thread::park(),
         };
         thread::park_timeout(time);
+    }
+
+    /// How long a recording rests. A worker that has few chunks left gets some back as soon as what
+    /// is in them may be merged: it does not wake the recorder again before.
+    fn until_merged(&self) -> Duration {
+        let Some(oldest) = self.lanes.oldest_of_full() else { return EVERY };
+        let due = oldest.saturating_add(nanos(MERGED_AFTER)).saturating_sub(self.engine.now().0);
+        Duration::from_nanos(due).clamp(SOON, MERGED_AFTER)
     }
 
     /// Turns the tap on or off.

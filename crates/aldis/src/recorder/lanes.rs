@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 
+use aldis_engine::limits::TAP_CHUNKS;
 use aldis_engine::tap::{Chunk, Tap};
 use aldis_recording::TimedEvent;
 
@@ -42,6 +43,12 @@ impl Lanes {
                 lane.chunks.push_back(chunk);
             }
         }
+    }
+
+    /// When the oldest event was seen of the lanes that hold most of their chunks.
+    pub(super) fn oldest_of_full(&self) -> Option<u64> {
+        let full = self.lanes.iter().filter(|lane| lane.chunks.len() > TAP_CHUNKS / 2);
+        full.filter_map(LaneQueue::next_time).min()
     }
 
     /// Hands out all events up to this time, in order.

@@ -114,7 +114,7 @@ fn chunks_of_a_lane_are_put_together_with_what_they_hold_in_all() {
 }
 
 #[test]
-fn a_worker_that_fills_most_of_its_lane_wakes_the_recorder() {
+fn a_worker_that_fills_most_of_its_lane_wakes_the_recorder_once() {
     let (tap, mut writer) = tap();
     tap.turn_on();
     tap.wakes_me();
@@ -127,6 +127,11 @@ fn a_worker_that_fills_most_of_its_lane_wakes_the_recorder() {
     (0..TAP_CHUNKS * 3 / 4 - 1).for_each(|_| writer.read(Time::START, ConnId(7), &message));
     assert!(!is_woken(Duration::from_millis(20)), "nothing is urgent yet");
     (0..2).for_each(|_| writer.read(Time::START, ConnId(7), &message));
+    assert!(is_woken(Duration::from_secs(10)));
+    (0..TAP_CHUNKS).for_each(|_| writer.read(Time::START, ConnId(7), &message));
+    assert!(!is_woken(Duration::from_millis(20)), "it knows already");
+    drained(&tap);
+    (0..TAP_CHUNKS).for_each(|_| writer.read(Time::START, ConnId(7), &message));
     assert!(is_woken(Duration::from_secs(10)));
 }
 

@@ -23,6 +23,8 @@ pub(crate) struct TapWriter {
     flush_at: Time,
     /// What was lost since the last record, in records and bytes.
     lost: [u64; 2],
+    /// Whether the recorder was woken, and the lane has been short of chunks since.
+    has_woken: bool,
     /// Whether the visit in hand received signals.
     signalled: bool,
     /// Scratch of the publisher.
@@ -37,6 +39,7 @@ impl TapWriter {
             chunk: Chunk::default(),
             flush_at: Time::NEVER,
             lost: [0; 2],
+            has_woken: false,
             signalled: false,
             taken: Vec::new(),
         }
@@ -208,9 +211,11 @@ impl TapWriter {
             self.give_away();
         }
         let lane = &self.shared.lanes[self.lane];
-        if lane.free.len() <= TAP_CHUNKS / 4 {
+        let is_short = lane.free.len() <= TAP_CHUNKS / 4;
+        if is_short && !self.has_woken {
             self.shared.wake_recorder();
         }
+        self.has_woken = is_short;
         let Some(chunk) = lane.free.pop() else {
             self.chunk = Chunk::default();
             return false;
