@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode, Stdio};
 use aldis_sandbox::{Manifest, Page, pack};
 use serde_json::Value;
 
+use crate::client::app::package_bytes;
 use crate::failure::CommandFailure;
 
 /// What Rust compiles components for.
@@ -82,13 +83,12 @@ pub(super) fn check(path: &Path) -> Result<(), CommandFailure> {
     Source::of(path).map(drop)
 }
 
-/// A whole file.
+/// A package, or a file that becomes a part of one.
 ///
 /// # Errors
 /// One sentence that names it.
 pub(super) fn read(file: &Path) -> Result<Vec<u8>, CommandFailure> {
-    let read = std::fs::read(file);
-    read.map_err(|error| format!("cannot read {}: {error}", file.display()).into())
+    package_bytes(file).map_err(CommandFailure::from)
 }
 
 /// What an application is built of.

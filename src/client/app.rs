@@ -170,7 +170,7 @@ impl Named {
 
 impl Packaged {
     fn install(self) -> Result<ExitCode, String> {
-        let answer = self.ask.http.send("POST", "/api/v1/apps", &package_in(&self.file)?)?;
+        let answer = self.ask.http.send("POST", "/api/v1/apps", &package_bytes(&self.file)?)?;
         self.ask.print(&answer, table)
     }
 
@@ -182,7 +182,7 @@ impl Packaged {
 
     /// The path of the application, and the package.
     fn at(&self) -> Result<(String, Vec<u8>), String> {
-        let bytes = package_in(&self.file)?;
+        let bytes = package_bytes(&self.file)?;
         let name = match &self.name {
             Some(name) => name.clone(),
             None => Package::read(&bytes, &Trust::Anyone)
@@ -195,8 +195,11 @@ impl Packaged {
     }
 }
 
-/// The bytes of a package, if a controller takes as many.
-fn package_in(file: &Path) -> Result<Vec<u8>, String> {
+/// The bytes of a package, or of a file that becomes a part of one, if a controller takes as many.
+///
+/// # Errors
+/// One sentence that names the file.
+pub(crate) fn package_bytes(file: &Path) -> Result<Vec<u8>, String> {
     let (mut bytes, most) = (Vec::new(), PACKAGE_MAX as u64);
     let read = File::open(file).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
     match read {
@@ -268,8 +271,8 @@ mod tests {
 
     #[test]
     fn a_file_that_is_too_large_for_a_package_is_not_read_to_its_end() {
-        let why = package_in(Path::new("/dev/zero")).unwrap_err();
+        let why = package_bytes(Path::new("/dev/zero")).unwrap_err();
         assert_eq!(why, "/dev/zero has more than 64 MB, the most of a package");
-        assert!(package_in(Path::new("/none")).unwrap_err().starts_with("cannot read /none: "));
+        assert!(package_bytes(Path::new("/none")).unwrap_err().starts_with("cannot read /none: "));
     }
 }

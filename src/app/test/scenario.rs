@@ -2,6 +2,8 @@
 //! with the file, the line and the key.
 
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
@@ -242,7 +244,9 @@ impl Scenario {
     /// `FILE:LINE: KEY: what is wrong`.
     pub(super) fn read(file: &Path) -> Result<Scenario, String> {
         let shown = file.display().to_string();
-        let bytes = std::fs::read(file).map_err(|why| format!("cannot read {shown}: {why}"))?;
+        let (mut bytes, most) = (Vec::new(), FILE_LEN_MAX as u64);
+        let read = File::open(file).and_then(|file| file.take(most + 1).read_to_end(&mut bytes));
+        read.map_err(|why| format!("cannot read {shown}: {why}"))?;
         if bytes.len() > FILE_LEN_MAX {
             return Err(format!("{shown}: a scenario has {FILE_LEN_MAX} bytes at most"));
         }
@@ -526,6 +530,12 @@ at-least = 1
         }
         let empty = Scenario::of("x", "[[step]]\n").unwrap_err();
         assert!(empty.starts_with("1: step: it says nothing to do"), "{empty}");
+    }
+
+    #[test]
+    fn a_file_that_is_too_large_for_a_scenario_is_not_read_to_its_end() {
+        let why = Scenario::read(Path::new("/dev/zero")).unwrap_err();
+        assert_eq!(why, "/dev/zero: a scenario has 1048576 bytes at most");
     }
 
     #[test]
