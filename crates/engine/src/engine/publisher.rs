@@ -31,12 +31,37 @@ pub(crate) struct Publisher {
     target: Option<Arc<World>>,
     /// Whether the worker was told to.
     told: bool,
+    replaced: Replaced<World>,
+}
+
+/// Worlds that newer ones were published in place of, and that workers may still read. To free one
+/// takes a millisecond where many hosts changed, which no worker is to spend: the publisher is the
+/// last that has it.
+#[derive(Debug)]
+struct Replaced<T>(Vec<Arc<T>>);
+
+impl<T> Replaced<T> {
+    fn keep(&mut self, replaced: Arc<T>) {
+        self.0.push(replaced);
+    }
+
+    /// Frees those that are read no more. No worker takes one that was replaced.
+    fn free(&mut self) {
+        self.0.retain(|replaced| Arc::strong_count(replaced) > 1);
+    }
 }
 
 impl Publisher {
     pub(crate) fn new(world_builder: WorldBuilder, acts: bool) -> Publisher {
         let before = Arc::clone(world_builder.world());
-        Publisher { world_builder, acts, before, target: None, told: false }
+        Publisher {
+            world_builder,
+            acts,
+            before,
+            target: None,
+            told: false,
+            replaced: Replaced(vec![]),
+        }
     }
 
     /// Whether it has nothing to do, ever.
@@ -48,11 +73,12 @@ impl Publisher {
     /// next, unless it is rung for before.
     pub(crate) fn step<N: Net>(&mut self, now: Time, shared: &Shared<N>) -> Time {
         if let Some(world) = self.world_builder.step(now) {
-            shared.world.publish(world);
+            self.replaced.keep(shared.world.publish(world));
         }
         if self.acts {
             self.follow(shared);
         }
+        self.replaced.free();
         match &self.target {
             None => self.world_builder.next(),
             Some(_) => self.world_builder.next().min(now + PASSED_LOOK_EVERY),
@@ -109,5 +135,22 @@ impl Publisher {
                 until => std::thread::park_timeout(until.since(now).max(PASSED_LOOK_EVERY)),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_worker_read_last_is_freed_by_the_publisher() {
+        let (mut replaced, read) = (Replaced(vec![]), Arc::new(7));
+        let is_there = Arc::downgrade(&read);
+        replaced.keep(Arc::clone(&read));
+        replaced.free();
+        drop(read);
+        assert!(is_there.upgrade().is_some(), "the worker does not free it");
+        replaced.free();
+        assert!(is_there.upgrade().is_none() && replaced.0.is_empty());
     }
 }

@@ -129,11 +129,13 @@ impl WorldCell {
         self.readers.exit(worker);
     }
 
-    /// Every batch that begins from now on has this World.
-    pub(crate) fn publish(&self, world: Arc<World>) {
+    /// Every batch that begins from now on has this World. Returns the one in whose place it is,
+    /// which others may still have.
+    pub(crate) fn publish(&self, world: Arc<World>) -> Arc<World> {
         let number = world.version();
-        self.world.store(world);
+        let replaced = self.world.swap(world);
         self.readers.publish(number);
+        replaced
     }
 
     /// The newest World, without entering: the publisher does not wait for the caller.
