@@ -131,6 +131,7 @@ impl WorldCell {
 
     /// Every batch that begins from now on has this World. Returns the one in whose place it is,
     /// which others may still have.
+    #[must_use = "a worker that has it last frees it"]
     pub(crate) fn publish(&self, world: Arc<World>) -> Arc<World> {
         let number = world.version();
         let replaced = self.world.swap(world);
