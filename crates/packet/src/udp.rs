@@ -68,6 +68,7 @@ mod tests {
     #[test]
     fn a_length_below_the_header_is_refused_and_one_too_long_taken_as_far_as_it_goes() {
         assert!(Udp::new(&[0, 1, 0, 2, 0, 7, 0, 0]).is_none());
+        assert!(Udp::new(&[0, 1, 0, 2, 0, 0, 0, 0, 5]).is_none());
         assert!(Udp::new(&[0; 7]).is_none());
         assert_eq!(Udp::new(&[0, 1, 0, 2, 255, 255, 0, 0, 5]).unwrap().payload(), [5]);
     }
