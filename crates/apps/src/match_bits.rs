@@ -2,7 +2,7 @@
 //! at most 128 bits.
 
 use aldis_packet::{
-    Arp, Ethernet, Icmp, Icmpv6, Ipv4, Ipv6, Tcp, Udp, ethertype, icmpv6, protocol,
+    Arp, Ethernet, Icmp, Icmpv6, Ipv4, Ipv6, Tcp, ethertype, icmpv6, protocol, udp,
 };
 use aldis_wire::msg::{Field, Masked, Match, PortNo};
 
@@ -52,6 +52,7 @@ pub(crate) mod number {
 }
 
 const SCTP: u8 = 132;
+const SCTP_HEADER_LEN: usize = 12;
 
 /// In a VLAN field: there is a tag.
 pub(crate) const PRESENT: u128 = 0x1000;
@@ -266,29 +267,20 @@ impl PacketBits {
         }
     }
 
+    /// The ports, where the header is whole. As at switches, a datagram that says a length which
+    /// cannot be has ports too: else no rule for a port would meet it.
     fn ports(&mut self, proto: u8, transport: &[u8]) {
-        let (ports, fields) = match proto {
-            protocol::TCP => {
-                let tcp =
-                    Tcp::new(transport).map(|tcp| (tcp.source_port(), tcp.destination_port()));
-                (tcp, (number::TCP_SRC, number::TCP_DST))
-            }
-            protocol::UDP => {
-                let udp =
-                    Udp::new(transport).map(|udp| (udp.source_port(), udp.destination_port()));
-                (udp, (number::UDP_SRC, number::UDP_DST))
-            }
-            SCTP => {
-                let sctp = transport.first_chunk().map(|[a, b, c, d]| {
-                    (u16::from_be_bytes([*a, *b]), u16::from_be_bytes([*c, *d]))
-                });
-                (sctp, (number::SCTP_SRC, number::SCTP_DST))
-            }
+        let (is_whole, src_field, dst_field) = match proto {
+            protocol::TCP => (Tcp::new(transport).is_some(), number::TCP_SRC, number::TCP_DST),
+            protocol::UDP => (transport.len() >= udp::HEADER_LEN, number::UDP_SRC, number::UDP_DST),
+            SCTP => (transport.len() >= SCTP_HEADER_LEN, number::SCTP_SRC, number::SCTP_DST),
             _ => return,
         };
-        if let Some((src, dst)) = ports {
-            self.set(fields.0, src);
-            self.set(fields.1, dst);
+        if let Some(&[a, b, c, d]) = transport.first_chunk()
+            && is_whole
+        {
+            self.set(src_field, u16::from_be_bytes([a, b]));
+            self.set(dst_field, u16::from_be_bytes([c, d]));
         }
     }
 

@@ -210,6 +210,22 @@ fn other_rules_count_at_once_for_requests_and_within_a_second_at_the_switch() {
     assert!(statuses(&mut bench).iter().any(|(name, _)| name == "three"));
 }
 
+/// A switch finds the ports of a datagram whatever length it says (`ovs-ofctl parse-pcap`), and of
+/// no header that is cut off.
+#[test]
+fn a_rule_for_a_port_meets_a_datagram_that_says_a_wrong_length() {
+    let rule = TernaryMatch::of(&match_of(&[("ipv4-dst", "10.0.0.2"), ("udp-dst", "53")]));
+    let is_met = |length: u8, header_len: usize| {
+        let datagram = &[3, 232, 0, 53, 0, length, 0, 0][..header_len];
+        let packet = [0x45, 0, 0, 20 + header_len as u8, 0, 0, 0, 0, 64, 17, 0, 0];
+        let header = ethernet::header([2; 6], [4; 6], ethertype::IPV4);
+        let frame = [&header[..], &packet, &[10, 0, 0, 1, 10, 0, 0, 2], datagram].concat();
+        rule.matches(&PacketBits::of(PortNo(1), &frame))
+    };
+    assert!(is_met(8, 8) && is_met(7, 8) && is_met(0, 8) && is_met(255, 8));
+    assert!(!is_met(8, 7));
+}
+
 proptest! {
     /// No bytes do harm.
     #[test]
