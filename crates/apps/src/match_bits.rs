@@ -2,9 +2,12 @@
 //! at most 128 bits.
 
 use aldis_packet::{
-    Arp, Ethernet, Icmp, Icmpv6, Ipv4, Ipv6, Tcp, ethertype, icmpv6, protocol, udp,
+    Arp, Ethernet, Icmp, Icmpv6, Ipv4, Ipv6, Tcp, ethertype, icmpv6, ipv6, protocol, udp,
 };
 use aldis_wire::msg::{Field, Masked, Match, PortNo};
+
+#[cfg(test)]
+mod tests;
 
 /// Fields that there are.
 const FIELDS: usize = 40;
@@ -51,6 +54,11 @@ pub(crate) mod number {
     pub(crate) const TUNNEL_ID: usize = 38;
 }
 
+/// The ethertype of an 802.3 frame that has none (OpenFlow 1.0, 3.4).
+const NO_ETHERTYPE: u16 = 0x05ff;
+
+/// The shortest message of ICMPv6, in bytes (RFC 4443, 2.1 and 4).
+const ICMPV6_LEN_MIN: usize = 8;
 const SCTP: u8 = 132;
 const SCTP_HEADER_LEN: usize = 12;
 
@@ -200,17 +208,18 @@ impl PacketBits {
     fn ethernet(&mut self, frame: &Ethernet<'_>) {
         self.mac(number::ETH_DST, frame.destination());
         self.mac(number::ETH_SRC, frame.source());
-        self.set(number::ETH_TYPE, frame.ethertype());
+        let (ethertype, payload) = frame.carried().unwrap_or((NO_ETHERTYPE, &[]));
+        self.set(number::ETH_TYPE, ethertype);
         self.set(number::VLAN_VID, 0u8);
         if let Some(tag) = frame.tags().next() {
             self.set(number::VLAN_VID, PRESENT | u128::from(tag.tci & 0x0fff));
             self.set(number::VLAN_PCP, tag.tci >> 13);
         }
-        match frame.ethertype() {
-            ethertype::ARP => Arp::new(frame.payload()).into_iter().for_each(|arp| self.arp(&arp)),
-            ethertype::IPV4 => Ipv4::new(frame.payload()).into_iter().for_each(|ip| self.ipv4(&ip)),
-            ethertype::IPV6 => Ipv6::new(frame.payload()).into_iter().for_each(|ip| self.ipv6(&ip)),
-            0x8847 | 0x8848 => self.mpls(frame.payload()),
+        match ethertype {
+            ethertype::ARP => Arp::new(payload).into_iter().for_each(|arp| self.arp(&arp)),
+            ethertype::IPV4 => Ipv4::new(payload).into_iter().for_each(|ip| self.ipv4(&ip)),
+            ethertype::IPV6 => Ipv6::new(payload).into_iter().for_each(|ip| self.ipv6(&ip)),
+            0x8847 | 0x8848 => self.mpls(payload),
             _ => {}
         }
     }
@@ -247,9 +256,15 @@ impl PacketBits {
         self.set(number::IPV6_SRC, ip.source().to_bits());
         self.set(number::IPV6_DST, ip.destination().to_bits());
         self.set(number::IPV6_FLABEL, ip.flow_label());
-        let Some((proto, transport)) = ip.transport() else { return };
+        let Some((proto, transport)) = ip.transport() else {
+            if ip.extensions().any(|header| header.fragment_offset() > Some(0)) {
+                self.set(number::IP_PROTO, ipv6::extension::FRAGMENT);
+            }
+            return;
+        };
         self.set(number::IP_PROTO, proto);
         match proto {
+            protocol::ICMPV6 if transport.len() < ICMPV6_LEN_MIN => {}
             protocol::ICMPV6 => Icmpv6::new(transport).into_iter().for_each(|it| self.icmpv6(&it)),
             proto => self.ports(proto, transport),
         }

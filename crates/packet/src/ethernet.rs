@@ -11,7 +11,7 @@
 //! payload begins with a logical link control header ([`Ethernet::llc`]).
 
 use crate::field::{be16, field};
-use crate::llc::Llc;
+use crate::llc::{self, Llc};
 use crate::vlan::{Tag, Tags};
 
 /// Length of the header without tags, in bytes.
@@ -117,6 +117,19 @@ impl<'a> Ethernet<'a> {
         }
     }
 
+    /// The ethertype and all behind it, as switches read them: those of the SNAP header of an 802.3
+    /// frame, whatever length it says. `None` of one that has no such header.
+    #[inline]
+    pub fn carried(&self) -> Option<(u16, &'a [u8])> {
+        match self.tags().behind() {
+            (kind @ ethertype::MIN.., payload) => Some((kind, payload)),
+            (_, payload) => match Llc::new(payload)?.snap()? {
+                ([0, 0, 0], kind @ ethertype::MIN..) => Some((kind, &payload[llc::SNAP_LEN..])),
+                _ => None,
+            },
+        }
+    }
+
     /// The logical link control header, where this is an 802.3 frame that has one.
     #[inline]
     pub fn llc(&self) -> Option<Llc<'a>> {
@@ -188,6 +201,25 @@ mod tests {
             let frame = Ethernet::new(&bytes).unwrap();
             assert_eq!((frame.ethertype(), frame.vlan()), (ethertype::VLAN, None), "{len}");
             assert_eq!(frame.payload().len(), len);
+        }
+    }
+
+    #[test]
+    fn a_frame_carries_what_its_snap_header_names() {
+        let addresses = [2; 12];
+        let frame = |behind: &[u8]| [&addresses, behind].concat();
+        fn carried(frame: &[u8]) -> Option<(u16, &[u8])> {
+            Ethernet::new(frame).unwrap().carried()
+        }
+        // The length is wrong.
+        let snap = [0, 1, 0xaa, 0xaa, 3, 0, 0, 0, 8, 0, 7];
+        assert_eq!(carried(&frame(&snap)), Some((ethertype::IPV4, &[7][..])));
+        let tagged = [&[0x81, 0, 0, 5][..], &snap].concat();
+        assert_eq!(carried(&frame(&tagged)), Some((ethertype::IPV4, &[7][..])));
+        assert_eq!(carried(&frame(&[8, 6, 7])), Some((ethertype::ARP, &[7][..])));
+        for none in [&snap[..9], &[0, 8, 0xaa, 0xaa, 3, 0, 0, 0xc, 0x20, 0], &[0, 3, 0x42, 0x42, 3]]
+        {
+            assert_eq!(carried(&frame(none)), None);
         }
     }
 

@@ -6,6 +6,9 @@ use crate::field::{be16, field};
 /// Length of the header in bytes, with the short control field that unnumbered frames have.
 pub const HEADER_LEN: usize = 3;
 
+/// Length in bytes of the header and the SNAP header behind it.
+pub const SNAP_LEN: usize = HEADER_LEN + 5;
+
 /// The service access point that says: a SNAP header follows.
 pub const SAP_SNAP: u8 = 0xaa;
 
