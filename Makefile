@@ -1,5 +1,8 @@
 # Thin on purpose: what these do is in `cargo xtask`, so that it is code that can be read and tested.
 
+# What is built lies in target/, where the tests look for it, also for those who build elsewhere.
+unexport CARGO_TARGET_DIR CARGO_BUILD_TARGET_DIR
+
 .PHONY: book run test e2e fuzz package tidy
 
 # Build the controller and start it with its defaults; ARGS adds to them: make run ARGS="--log debug"
