@@ -5,6 +5,7 @@ use aldis_packet::{
     Arp, Ethernet, Icmp, Icmpv6, Ipv4, Ipv6, Tcp, ethertype, icmpv6, ipv6, protocol, udp,
 };
 use aldis_wire::msg::{Field, Masked, Match, PortNo};
+use aldis_wire::v10::DL_TYPE_NOT_ETH_TYPE;
 
 #[cfg(test)]
 mod tests;
@@ -53,9 +54,6 @@ pub(crate) mod number {
     pub(crate) const MPLS_BOS: usize = 36;
     pub(crate) const TUNNEL_ID: usize = 38;
 }
-
-/// The ethertype of an 802.3 frame that has none (OpenFlow 1.0, 3.4).
-const NO_ETHERTYPE: u16 = 0x05ff;
 
 /// The shortest message of ICMPv6, in bytes (RFC 4443, 2.1 and 4).
 const ICMPV6_LEN_MIN: usize = 8;
@@ -208,7 +206,7 @@ impl PacketBits {
     fn ethernet(&mut self, frame: &Ethernet<'_>) {
         self.mac(number::ETH_DST, frame.destination());
         self.mac(number::ETH_SRC, frame.source());
-        let (ethertype, payload) = frame.carried().unwrap_or((NO_ETHERTYPE, &[]));
+        let (ethertype, payload) = frame.carried().unwrap_or((DL_TYPE_NOT_ETH_TYPE, &[]));
         self.set(number::ETH_TYPE, ethertype);
         self.set(number::VLAN_VID, 0u8);
         if let Some(tag) = frame.tags().next() {

@@ -60,6 +60,10 @@ pub const VERSION: Version = Version::V10;
 /// The VLAN id that stands for a frame without a tag (`OFP_VLAN_NONE`, §5.2.3).
 pub const VLAN_NONE: u16 = 0xffff;
 
+/// The Ethernet type that stands for an 802.3 frame without one (`OFP_DL_TYPE_NOT_ETH_TYPE`,
+/// §5.2.3). Switches of 1.3 have it too.
+pub const DL_TYPE_NOT_ETH_TYPE: u16 = 0x05ff;
+
 open_enum! {
     /// The type byte of a header: `enum ofp_type` (§5.1).
     pub struct MessageType(u8) "OFPT_" {

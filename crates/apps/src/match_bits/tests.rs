@@ -41,12 +41,13 @@ impl Capture {
         let mut command = Command::new("ovs-ofctl");
         let output = command.arg("parse-pcap").arg(&self.0).output();
         let output = output.expect("ovs-ofctl (package openvswitch-switch)");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let text = String::from_utf8(output.stdout).unwrap();
         text.lines().map(String::from).collect()
     }
 }
 
-/// The frame of a protocol that is known, whose lengths are right.
+/// An IPv4 packet in its frame, whose lengths are right.
 fn ipv4(protocol: u8, transport: &[u8]) -> Vec<u8> {
     let length = (20 + transport.len()) as u16;
     let [high, low] = length.to_be_bytes();

@@ -27,9 +27,6 @@ pub(crate) const VLAN_VID: u16 = 0x0fff;
 /// The bits of the VLAN priority.
 pub(crate) const VLAN_PCP: u16 = 0xe000;
 
-/// The ethertype of a frame that has none: 802.3 without SNAP.
-pub(crate) const NO_ETHERTYPE: u16 = 0x05ff;
-
 /// Where a field of up to 64 bits stands.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Field {

@@ -8,7 +8,8 @@
 
 use super::bounds::FRAME_MIN;
 use super::fields::*;
-use aldis_packet::{Arp, ethertype, protocol};
+use aldis_packet::{Arp, Llc, ethertype, llc, protocol};
+use aldis_wire::v10::DL_TYPE_NOT_ETH_TYPE;
 
 /// Which part of an IP packet a frame carries.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,7 +35,6 @@ pub(crate) struct Layout {
 
 /// SCTP's number among the protocols above IP.
 pub(crate) const SCTP: u8 = 132;
-const SNAP: [u8; 6] = [0xaa, 0xaa, 3, 0, 0, 0];
 const SCTP_LEN: usize = 12;
 const RARP: u16 = 0x8035;
 
@@ -103,12 +103,12 @@ fn ether_type(cursor: &mut Cursor<'_>) -> u16 {
     if kind >= ethertype::MIN {
         return kind;
     }
-    match cursor.head::<8>() {
-        Some([snap @ .., t0, t1]) if *snap == SNAP && be16(&[*t0, *t1]) >= ethertype::MIN => {
-            cursor.at += 8;
-            be16(&[*t0, *t1])
+    match Llc::new(cursor.here()).and_then(|llc| llc.snap()) {
+        Some(([0, 0, 0], kind @ ethertype::MIN..)) => {
+            cursor.at += llc::SNAP_LEN;
+            kind
         }
-        _ => NO_ETHERTYPE,
+        _ => DL_TYPE_NOT_ETH_TYPE,
     }
 }
 

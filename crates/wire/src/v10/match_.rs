@@ -159,7 +159,7 @@ pub struct Match {
     pub dl_vlan: u16,
     /// The VLAN priority.
     pub dl_vlan_pcp: u8,
-    /// The Ethernet type; 0x05ff for 802.3 frames without one.
+    /// The Ethernet type, or [`DL_TYPE_NOT_ETH_TYPE`](super::DL_TYPE_NOT_ETH_TYPE).
     pub dl_type: u16,
     /// The IP type of service: DSCP in the upper six bits.
     pub nw_tos: u8,
