@@ -1,6 +1,7 @@
 # Thin on purpose: what these do is in `cargo xtask`, so that it is code that can be read and tested.
 
-# What is built lies in target/, where the tests look for it, also for those who build elsewhere.
+# What is built lies in target/, where the tests look for it, also for those who build elsewhere:
+# .cargo/config.toml says so, and the environment would be asked first.
 unexport CARGO_TARGET_DIR CARGO_BUILD_TARGET_DIR
 
 .PHONY: book run test e2e fuzz package tidy

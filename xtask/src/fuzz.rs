@@ -29,6 +29,9 @@ const TARGETS: &[FuzzTarget] = &[
     FuzzTarget { name: "session", seeds: &["fuzz/seeds/session"] },
 ];
 
+/// Where they are built.
+const BUILT: &str = "target/fuzz";
+
 /// How long each target runs where no time is given.
 const SECONDS: &str = "60";
 
@@ -61,11 +64,13 @@ pub(crate) fn run(root: &Path, args: &[String]) -> SuiteTally {
         "--release",
         "--manifest-path",
         "fuzz/Cargo.toml",
+        "--target-dir",
+        BUILT,
     ]);
     if !succeeds(build.args(["--target", &host]).env("RUSTFLAGS", COVERAGE)) {
         return SuiteTally::one(false);
     }
-    let programs = root.join("fuzz/target").join(host).join("release");
+    let programs = root.join(BUILT).join(host).join("release");
     let running: Vec<_> =
         TARGETS.iter().map(|target| (target, start(root, target, &programs, seconds))).collect();
     let finished = running.into_iter().map(|(target, child)| finish(root, target, child));
@@ -126,7 +131,7 @@ fn artifacts(root: &Path, target: &FuzzTarget) -> PathBuf {
 }
 
 fn log(root: &Path, target: &FuzzTarget) -> PathBuf {
-    root.join("fuzz/target").join(target.name).with_extension("log")
+    root.join(BUILT).join(target.name).with_extension("log")
 }
 
 /// Puts the messages that a folder holds as commented hex into a corpus, as bytes.

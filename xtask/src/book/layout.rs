@@ -44,7 +44,11 @@ fn mdbook(root: &Path) -> Option<PathBuf> {
     let mut install = cargo(root);
     install.args(["install", "--quiet", "--locked", "mdbook", "--version", VERSION, "--root"]);
     install.arg(&folder).args(["--no-default-features", "--features", "search"]);
-    succeeds(&mut install).then_some(program)
+    let build = folder.join("build");
+    let is_installed = succeeds(install.env("CARGO_TARGET_DIR", &build));
+    // What it was made of, which no other build needs; one that stays only takes room.
+    let _ = fs::remove_dir_all(&build);
+    is_installed.then_some(program)
 }
 
 /// The pages that the summary names, as paths of the repository.
