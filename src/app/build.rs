@@ -169,11 +169,34 @@ fn add_pages(folder: &Path, below: &str, pages: &mut Vec<Page>) -> Result<(), Co
     Ok(())
 }
 
+/// Refuses a module that Python would not import by its name, because another is found before it.
+/// Where there is no Python, it is found out where Python is needed.
+///
+/// # Errors
+/// One sentence that names the file.
+pub(super) fn check_module(module: &Path) -> Result<(), CommandFailure> {
+    const ASK: &str = "import keyword, sys; name = sys.argv[1]; taken = name == 'aldis' or \
+                       keyword.iskeyword(name) or name in sys.stdlib_module_names; sys.exit(7 * taken)";
+    let Some(name) = module.file_stem() else { return Ok(()) };
+    let mut python = Command::new("python3");
+    let asked = python.args(["-I", "-c", ASK]).arg(name).stdin(Stdio::null()).output();
+    match asked.is_ok_and(|asked| asked.status.code() == Some(7)) {
+        true => {
+            let why = "Python has a word or a module of that name: choose another";
+            Err(CommandFailure::Usage(format!("{}: {why}", module.display())))
+        }
+        false => Ok(()),
+    }
+}
+
 /// Compiles a module of Python, with the package `aldis` of the Python that is first in the path.
 fn compile_python(module: &Path) -> Result<Vec<u8>, CommandFailure> {
+    check_module(module)?;
     let file = std::env::temp_dir().join(format!("aldis-app-{}.wasm", std::process::id()));
     let mut python = Command::new("python3");
     python.args(["-m", "aldis.build"]).arg(module).arg("--output").arg(&file);
+    // What lies in this folder by chance, as a json.py, is no part of what builds.
+    python.env("PYTHONSAFEPATH", "1");
     let status = python.status().map_err(|error| format!("cannot run python3: {error}"))?;
     if !status.success() {
         return Err(format!(

@@ -7,6 +7,7 @@ use std::process::ExitCode;
 
 use aldis_sandbox::Manifest;
 
+use super::build::check_module;
 use crate::failure::CommandFailure;
 
 /// The templates, where `NAME` stands for the name, `SOURCE` for what is built, and `SDK` for the
@@ -62,10 +63,13 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CommandFailure> {
     };
     let manifest = named(manifest);
     let scenario = |template: &str| named(template).replace("SOURCE", &source);
-    Manifest::read(manifest.as_bytes()).map_err(|why| CommandFailure::Usage(why.to_string()))?;
+    // A template is in order under any name, so that this is about the name.
+    let read = Manifest::read(manifest.as_bytes());
+    read.map_err(|why| CommandFailure::Usage(format!("NAME: {}", why.reason)))?;
     match (args.lang, &args.sdk) {
         (Language::Python, _) => {
             let module = PathBuf::from(&source);
+            check_module(&module)?;
             write(&module, &named(PYTHON[0]))?;
             write(&module.with_extension("toml"), &manifest)?;
             make(Path::new("tests"))?;

@@ -44,6 +44,28 @@ fn the_machine_code_of_the_python_sdk_does_what_its_python_does() {
     assert_eq!((errors.as_str(), code), ("", Some(0)), "{table}");
 }
 
+#[test]
+fn a_name_that_python_has_already_is_refused_and_a_module_beside_does_not_stop_a_build() {
+    let folder = Folder::new("app-names");
+    let ran = |args: &[&str]| said(author().arg("app").args(args).current_dir(&*folder));
+    for name in ["aldis", "class", "json", "queue"] {
+        let (_, errors, code) = ran(&["new", name]);
+        assert_eq!(code, Some(2), "{errors}");
+        assert!(errors.contains(&format!("{name}.py: Python has")), "{errors}");
+    }
+    assert_eq!(std::fs::read_dir(&*folder).unwrap().count(), 0);
+    let (_, errors, code) = ran(&["new", "My App"]);
+    assert!(code == Some(2) && errors.contains("NAME: \"My App\" is no name"), "{errors}");
+    let (_, errors, code) = ran(&["new", "hub"]);
+    assert_eq!((errors.as_str(), code), ("", Some(0)));
+    folder.write("tempfile.py", "raise SystemExit('a file of another program')\n");
+    let (_, errors, code) = ran(&["build", "hub.py"]);
+    assert_eq!((errors.as_str(), code), ("", Some(0)));
+    folder.write("json.toml", std::fs::read_to_string(folder.file("hub.toml")).unwrap());
+    let (_, errors, code) = ran(&["build", "json.py"]);
+    assert!(code == Some(2) && errors.contains("json.py: Python has"), "{errors}");
+}
+
 /// That of Python is in the tutorial.
 #[test]
 fn a_new_application_passes_the_scenario_that_it_comes_with() {
