@@ -50,7 +50,7 @@ mod stream;
 mod switch;
 mod world;
 
-pub use costs::{CROWD, Costs};
+pub use costs::{COST_MAX, CROWD, Costs};
 pub use outcome::{SimOutcome, SimServed};
 pub use plan::{
     Offer, ReadSpeed, SIMULATED_SWITCHES_MAX, SIMULATED_WORKERS_MAX, SimPlan, SimPlanError,

@@ -35,8 +35,9 @@ use std::sync::atomic::AtomicBool;
 use std::thread;
 use std::time::Duration;
 
+pub use aldis_engine::sim::COST_MAX;
 pub use costs::{CostRow, StepCosts};
-pub use file::{COST_MAX, COST_MIN, CostsFileError, check};
+pub use file::{COST_MIN, CostsFileError, check};
 pub use machine::{MachineInfo, today};
 pub(crate) use rounds::median;
 pub use rounds::{CostQuartiles, Middle};

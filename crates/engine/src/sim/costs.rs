@@ -162,6 +162,10 @@ pub const CROWD: u32 = 1_024;
 /// A span of simulated time, or a moment behind the start, in picoseconds.
 pub(super) type Ps = u64;
 
+/// The greatest cost, in its field's unit: a second, where that is nanoseconds. What is measured or
+/// read may be greater; a simulation takes this much, so that its sums stay in range.
+pub const COST_MAX: f64 = 1e9;
+
 /// The costs as the simulation adds them up, in whole picoseconds, so that no sum depends on its
 /// command.
 #[derive(Clone, Copy, Debug)]
@@ -216,7 +220,7 @@ pub(super) struct Prices {
 
 impl Prices {
     pub(super) fn new(costs: &Costs) -> Prices {
-        let ps = |ns: f64| (ns.max(0.0) * 1000.0).round() as Ps;
+        let ps = |ns: f64| (ns.clamp(0.0, COST_MAX) * 1000.0).round() as Ps;
         let Costs { read_ns, write_ns, line_transfer_ns, cas_ns, round_trip_ns, .. } = *costs;
         Prices {
             poll: ps(costs.poll_ns),
@@ -345,5 +349,12 @@ mod tests {
         assert_eq!(both, (costs.round_trip_ns * 1000.0) as Ps);
         let short = Prices::new(&Costs { round_trip_ns: 1.0, ..costs });
         assert_eq!(short.way, 0);
+    }
+
+    #[test]
+    fn a_cost_that_could_not_be_measured_is_nothing_or_a_second() {
+        let costs = Costs { run_ns: f64::INFINITY, send_ns: f64::NAN, ..Costs::default() };
+        let prices = Prices::new(&costs);
+        assert_eq!((prices.run, prices.send), (1_000_000_000_000, 0));
     }
 }

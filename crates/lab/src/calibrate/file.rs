@@ -5,16 +5,13 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::{fmt, process};
 
+use aldis_engine::sim::COST_MAX;
 use serde::{Deserialize, Deserializer, de};
 
 use super::{Calibration, CostQuartiles, MachineInfo, StepCosts};
 
 /// The least cost that is taken for one, in its field's unit.
 pub const COST_MIN: f64 = 0.1;
-
-/// The greatest cost that is taken for one, in its field's unit: a second, where that is
-/// nanoseconds.
-pub const COST_MAX: f64 = 1e9;
 
 /// The largest file that is read, in bytes.
 const FILE_MAX: u64 = 64 * 1024;

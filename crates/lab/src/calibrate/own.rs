@@ -31,6 +31,11 @@ const EACH: Duration = Duration::from_millis(30);
 /// How long switches may take to connect and to tell of their hosts.
 const LEARNT_WITHIN: Duration = Duration::from_secs(30);
 
+/// Batches that one has to have seen, and how long that may take: where other processes have the
+/// cores, none may end in so short a time.
+const BATCHES_MIN: u64 = 8;
+const SEEN_WITHIN: Duration = Duration::from_secs(10);
+
 /// Requests that make a batch of many short visits.
 const MANY: usize = 1_000;
 
@@ -83,10 +88,11 @@ impl OwnCosts {
     }
 
     /// Of a visit that is a batch with one write; one of several in a batch, with a write each;
-    /// and one with a write for each request.
+    /// and one with a write for each request. The last two have twice of what the first has at the
+    /// least, or they tell nothing.
     fn between(short: OwnVisit, gathered: OwnVisit, single: OwnVisit) -> OwnCosts {
-        let send = (single.ns - short.ns) / (single.requests - 1.0);
-        let run = (short.ns - gathered.ns) / (1.0 - 1.0 / gathered.of_batch);
+        let send = (single.ns - short.ns) / (single.requests - 1.0).max(1.0);
+        let run = (short.ns - gathered.ns) / (1.0 - 1.0 / gathered.of_batch).max(0.5);
         OwnCosts { visit: short.ns - run - send, run, send }
     }
 }
@@ -113,10 +119,23 @@ impl OwnVisit {
         let look = || (Instant::now(), running.snapshot().total);
         let (begun, before) = look();
         thread::sleep(length);
-        let (ended, after) = look();
+        let (mut ended, mut after) = look();
+        while after.batches - before.batches < BATCHES_MIN {
+            if ended.duration_since(begun) >= SEEN_WITHIN {
+                running.stop();
+                return Err(io::Error::other(format!(
+                    "{}: the workers made {} batches in {} s: other processes have the cores",
+                    design.name,
+                    after.batches - before.batches,
+                    SEEN_WITHIN.as_secs()
+                )));
+            }
+            thread::sleep(Duration::from_millis(1));
+            (ended, after) = look();
+        }
         running.stop();
         let visits = (after.visits - before.visits).max(1) as f64;
-        let batches = (after.batches - before.batches).max(1) as f64;
+        let batches = (after.batches - before.batches) as f64;
         Ok(OwnVisit {
             ns: ended.duration_since(begun).as_nanos() as f64 * cores.len() as f64 / visits,
             requests: (after.requests - before.requests) as f64 / visits,
@@ -166,5 +185,7 @@ mod tests {
         for (found, is) in [(found.visit, visit), (found.run, run), (found.send, send)] {
             assert!((found - is).abs() < 1e-6, "{found} for {is}");
         }
+        let alike = OwnCosts::between(way(1.0, 1.0, 1.0), way(1.0, 1.0, 1.0), way(1.0, 1.0, 1.0));
+        assert_eq!((alike.run, alike.send), (0.0, 0.0), "nothing is told apart");
     }
 }
