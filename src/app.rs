@@ -4,6 +4,7 @@
 mod build;
 mod dev;
 mod new;
+mod private_folder;
 mod test;
 
 use std::process::ExitCode;

@@ -7,6 +7,7 @@ use std::process::{Command, ExitCode, Stdio};
 use aldis_sandbox::{Manifest, Page, pack};
 use serde_json::Value;
 
+use super::private_folder::PrivateFolder;
 use crate::client::app::package_bytes;
 use crate::failure::CommandFailure;
 
@@ -192,7 +193,8 @@ pub(super) fn check_module(module: &Path) -> Result<(), CommandFailure> {
 /// Compiles a module of Python, with the package `aldis` of the Python that is first in the path.
 fn compile_python(module: &Path) -> Result<Vec<u8>, CommandFailure> {
     check_module(module)?;
-    let file = std::env::temp_dir().join(format!("aldis-app-{}.wasm", std::process::id()));
+    let folder = PrivateFolder::new("build")?;
+    let file = folder.path().join("component.wasm");
     let mut python = Command::new("python3");
     python.args(["-m", "aldis.build"]).arg(module).arg("--output").arg(&file);
     // What lies in this folder by chance, as a json.py, is no part of what builds.
@@ -206,10 +208,7 @@ fn compile_python(module: &Path) -> Result<Vec<u8>, CommandFailure> {
         )
         .into());
     }
-    let component = read(&file);
-    // Where it stays, the system removes it some day.
-    let _ = std::fs::remove_file(&file);
-    component
+    read(&file)
 }
 
 /// Compiles the crate in a folder; the file of its component.

@@ -1,7 +1,7 @@
 //! The controller that an application is tested in: in this process, on ports of this machine
 //! alone, asked over its REST interface like any other.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use aldis::{Args, Controller, Running};
@@ -13,6 +13,7 @@ use aldis_sandbox::{Compiled, Package, Runtime};
 use clap::Parser;
 use serde::de::DeserializeOwned;
 
+use super::super::private_folder::PrivateFolder;
 use crate::client::Base;
 use crate::failure::CommandFailure;
 
@@ -39,7 +40,7 @@ struct ControllerLine {
 }
 
 /// A folder for compiled code that is gone with its owner.
-pub(super) struct CodeFolder(PathBuf);
+pub(super) struct CodeFolder(PrivateFolder);
 
 impl CodeFolder {
     /// One that the owner alone may read.
@@ -47,13 +48,7 @@ impl CodeFolder {
     /// # Errors
     /// One sentence: the system makes none.
     pub(super) fn new() -> Result<CodeFolder, String> {
-        use std::os::unix::fs::DirBuilderExt;
-        let folder = std::env::temp_dir().join(format!("aldis-test-{}", std::process::id()));
-        // Of a process before this one that had its number and was killed.
-        let _ = std::fs::remove_dir_all(&folder);
-        let made = std::fs::DirBuilder::new().mode(0o700).create(&folder);
-        made.map_err(|why| format!("cannot make {}: {why}", folder.display()))?;
-        Ok(CodeFolder(folder))
+        PrivateFolder::new("test").map(CodeFolder)
     }
 
     /// Compiles a package, so that each controller with this folder loads it at once: to install it
@@ -63,15 +58,9 @@ impl CodeFolder {
     /// What is wrong with its component.
     pub(super) fn compile(&self, package: Package) -> Result<(), String> {
         let runtime = Runtime::from_now().map_err(|why| format!("cannot make sandboxes: {why}"))?;
-        let compiled = Compiled::load(&runtime, Arc::new(package), Some(&self.0.join("code")));
+        let compiled =
+            Compiled::load(&runtime, Arc::new(package), Some(&self.0.path().join("code")));
         compiled.map(drop).map_err(|why| why.to_string())
-    }
-}
-
-impl Drop for CodeFolder {
-    fn drop(&mut self) {
-        // Where it stays, the system removes it some day.
-        let _ = std::fs::remove_dir_all(&self.0);
     }
 }
 
@@ -85,7 +74,7 @@ impl TestController {
         apps: &[String],
         code: &CodeFolder,
     ) -> Result<TestController, CommandFailure> {
-        let controller = Controller::with_args(arguments(apps, &code.0)?);
+        let controller = Controller::with_args(arguments(apps, code.0.path())?);
         let running = controller.start()?;
         let Some(url) = running.url() else {
             running.stop();
