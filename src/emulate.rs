@@ -15,18 +15,16 @@ use aldis_emulator::network::{
 use aldis_emulator::topology::{PORTS_MAX, Shape, Topology};
 use aldis_wire::Version;
 use progress::EmulateProgress;
-use signal_hook::consts::{SIGINT, SIGTERM};
-use signal_hook::flag;
 use std::fs::File;
 use std::io::Read;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::failure::{CommandFailure, EXIT_FAILED, EXIT_PARTIAL};
+use crate::failure::{CommandFailure, EXIT_FAILED};
+use crate::interrupt;
 
 /// The exit code of a run in which a ping had no answer.
 const EXIT_UNANSWERED: u8 = EXIT_FAILED;
@@ -177,7 +175,7 @@ fn length(text: &str) -> Result<Duration, String> {
 /// One sentence: a topology, a script or a controller with which nothing can be measured.
 pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
     let plans = plans(&args).map_err(CommandFailure::Usage)?;
-    let stop = listen_for_signals()?;
+    let stop = interrupt::watched()?;
     let teller = Mutex::new(Teller::new(&plans, &args));
     // A thread that panics while it tells ends the run; until then the others have something to
     // say.
@@ -293,17 +291,6 @@ fn read_script(path: &Path) -> Result<Vec<ScriptStep>, String> {
         }
         Ok(_) => script::parse(&text).map_err(|(line, wrong)| format!("{shown}:{line}: {wrong}")),
     }
-}
-
-/// What becomes true when a signal asks for the end; a second one ends the process at once.
-fn listen_for_signals() -> Result<Arc<AtomicBool>, String> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        flag::register_conditional_shutdown(signal, EXIT_PARTIAL.into(), Arc::clone(&stop))
-            .and_then(|_| flag::register(signal, Arc::clone(&stop)))
-            .map_err(|error| format!("cannot watch for signals: {error}"))?;
-    }
-    Ok(stop)
 }
 
 /// To standard output, as long as it is read.

@@ -24,6 +24,7 @@ mod emulate;
 mod failure;
 mod help;
 mod http;
+mod interrupt;
 mod lab;
 mod pki;
 mod replay;

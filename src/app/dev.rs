@@ -6,18 +6,17 @@ use std::fs;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use aldis_http::api::apps::{App, AppLine, AppLog, AppState, Apps};
 use aldis_sandbox::Manifest;
-use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::build;
 use crate::client::Base;
-use crate::failure::{CommandFailure, EXIT_STOPPED};
+use crate::failure::CommandFailure;
+use crate::interrupt;
 
 /// How often the source and the controller are looked at.
 const LOOK_EVERY: Duration = Duration::from_millis(250);
@@ -67,7 +66,7 @@ struct Session<'a> {
 /// One sentence: no application there, or no controller at the start.
 pub(crate) fn run(args: &Args) -> Result<ExitCode, CommandFailure> {
     build::check(&args.source)?;
-    let stop = listen_for_signals()?;
+    let stop = interrupt::watched()?;
     args.http.get("/api/v1/apps")?;
     let (lines, state) = (vec![], AppState::Running);
     let mut session = Session { http: &args.http, manifest: None, lines, state, answers: true };
@@ -93,18 +92,6 @@ pub(crate) fn run(args: &Args) -> Result<ExitCode, CommandFailure> {
         session.remove()?;
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// What becomes true when a signal asks for the end; a second one ends the process at once.
-fn listen_for_signals() -> Result<Arc<AtomicBool>, String> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        let (first, again) = (Arc::clone(&stop), Arc::clone(&stop));
-        signal_hook::flag::register_conditional_shutdown(signal, EXIT_STOPPED.into(), again)
-            .and_then(|_| signal_hook::flag::register(signal, first))
-            .map_err(|error| format!("cannot watch for signals: {error}"))?;
-    }
-    Ok(stop)
 }
 
 /// Waits until nothing changes any more: an editor may save several files.

@@ -4,11 +4,11 @@ use super::args::{BenchLoadArgs, ModeArg};
 use super::controller::{BenchController, UsageSample};
 use super::distributed::{self, BenchCoordinator};
 use super::{handshakes, save, table};
-use crate::failure::{self, EXIT_PARTIAL};
+use crate::failure;
+use crate::interrupt;
 use aldis_emulator::load::{self, Gate, GeneratorPart, Load, LoadFailure, Moment, Watch};
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
@@ -18,13 +18,13 @@ const QUIET: Duration = Duration::from_secs(2);
 /// Measures, prints and saves.
 pub(super) fn run(args: &BenchLoadArgs) -> Result<ExitCode, failure::CommandFailure> {
     if let Some(coordinator) = args.join {
-        return distributed::join(coordinator, &*stop_on_signals()?)
+        return distributed::join(coordinator, &*interrupt::watched()?)
             .map_err(failure::CommandFailure::from);
     }
     let load = args.load().map_err(failure::CommandFailure::Usage)?;
     let target = args.save.as_deref().map(save::SaveTarget::new).transpose();
     let target = target.map_err(failure::CommandFailure::Usage)?;
-    let stop = stop_on_signals()?;
+    let stop = interrupt::watched()?;
     let measure = if args.what() == ModeArg::Connect { connect } else { measure };
     let measure = |load: &Load, target: Option<&save::SaveTarget>| {
         target.map_or(Ok(()), save::SaveTarget::check).map_err(failure::CommandFailure::from)?;
@@ -44,17 +44,6 @@ pub(super) fn run(args: &BenchLoadArgs) -> Result<ExitCode, failure::CommandFail
         println!();
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The first signal ends the run, so that what was measured is kept; the second ends the process.
-fn stop_on_signals() -> Result<Arc<AtomicBool>, String> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM] {
-        signal_hook::flag::register_conditional_shutdown(signal, EXIT_PARTIAL.into(), stop.clone())
-            .and_then(|_| signal_hook::flag::register(signal, stop.clone()))
-            .map_err(|error| format!("cannot watch for signals: {error}"))?;
-    }
-    Ok(stop)
 }
 
 fn measure(

@@ -4,7 +4,6 @@ use std::fs::File;
 use std::io::{self, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -13,10 +12,10 @@ use aldis_recording::{BadRecording, Fault, RecordedEvent, RecordingReader};
 use aldis_wire::DatapathId;
 use crossbeam_channel::RecvTimeoutError;
 use indicatif::{ProgressBar, ProgressStyle};
-use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::{Base, query};
 use crate::failure::{CommandFailure, EXIT_FAILED};
+use crate::interrupt;
 
 /// How often it is looked whether it is to end.
 const LOOK_EVERY: Duration = Duration::from_millis(50);
@@ -86,11 +85,7 @@ pub(crate) fn seconds(text: &str) -> Result<u64, String> {
 /// # Errors
 /// One sentence: no answer, a file that cannot be written, a controller that ended.
 pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        signal_hook::flag::register(signal, Arc::clone(&stop))
-            .map_err(|error| format!("cannot listen for signals: {error}"))?;
-    }
+    let stop = interrupt::watched()?;
     let switches = args.switch.iter().map(ToString::to_string).collect::<Vec<_>>().join(",");
     let last = args.last.map(|last| last.to_string());
     let wanted =

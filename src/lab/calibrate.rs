@@ -6,8 +6,6 @@ use std::io::{IsTerminal, Write as _};
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use aldis_lab::calibrate::{
@@ -15,10 +13,10 @@ use aldis_lab::calibrate::{
 };
 use aldis_lab::run::check::{self, Check, Checked};
 use aldis_lab::simulate;
-use signal_hook::consts::{SIGINT, SIGTERM};
 
 use crate::failure::CommandFailure::Usage as usage;
 use crate::failure::EXIT_STOPPED;
+use crate::interrupt;
 
 /// How long each run of a check is, behind a warm-up of twice as long: adaptive batching climbs for
 /// seconds. Shorter where the sittings are short too.
@@ -72,7 +70,7 @@ impl Args {
 /// Measures, prints and writes.
 pub(crate) fn run(args: Args) -> Result<ExitCode, crate::failure::CommandFailure> {
     calibrate::check(&args.out).map_err(|refused| usage(refused.to_string()))?;
-    let stop = watched()?;
+    let stop = interrupt::watched()?;
     let conditions = args.conditions();
     let say: fn(&str) = if std::io::stderr().is_terminal() { over_the_last } else { |_| {} };
     let aldis = std::env::current_exe().map_err(|error| {
@@ -138,18 +136,6 @@ pub(crate) fn run(args: Args) -> Result<ExitCode, crate::failure::CommandFailure
     }
     written.and(checked.map_or(Ok(()), |checked| checked.map(drop)))?;
     Ok(ExitCode::SUCCESS)
-}
-
-/// A flag that Ctrl-C and SIGTERM raise.
-pub(super) fn watched() -> Result<Arc<AtomicBool>, String> {
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // A second signal ends the process at once, should anything hang.
-        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-            .map_err(|error| format!("cannot watch for signals: {error}"))?;
-    }
-    Ok(stop)
 }
 
 fn predictions(rows: &[Checked], Conditions { switches, macs }: Conditions, runs: usize) -> String {

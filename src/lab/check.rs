@@ -8,8 +8,9 @@ use aldis_engine::Design;
 use aldis_lab::run::check;
 use aldis_lab::simulate::check::{MemoryLoad, SharedCheck};
 
-use super::calibrate::{checked_json, compared, over_the_last, watched};
+use super::calibrate::{checked_json, compared, over_the_last};
 use crate::failure::CommandFailure;
+use crate::interrupt;
 
 /// Arguments of `aldis lab check-simulator`.
 #[derive(clap::Args)]
@@ -48,7 +49,7 @@ pub(crate) struct Args {
 /// Measures, simulates and prints.
 pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
     let Args { rounds, switches, macs, .. } = args;
-    let stop = watched()?;
+    let stop = interrupt::watched()?;
     let say: fn(&str) = if std::io::stderr().is_terminal() { over_the_last } else { |_| {} };
     let designs = if args.design.is_empty() { Design::ALL.to_vec() } else { args.design };
     let load = MemoryLoad { switches: switches as usize, hosts: macs };

@@ -3,8 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use aldis_engine::pin;
@@ -14,10 +13,10 @@ use aldis_lab::report::PapersReport;
 use aldis_lab::results::RunForm;
 use aldis_lab::run::{Lab, estimate};
 use aldis_lab::simulate;
-use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::progress::{PlansProgress, say};
 use crate::failure::{CommandFailure, EXIT_PARTIAL, EXIT_STOPPED};
+use crate::interrupt;
 
 /// The folder of the results, unless another is named.
 pub(super) const RESULTS: &str = "results";
@@ -90,13 +89,7 @@ impl Args {
 pub(crate) fn run(args: Args) -> Result<ExitCode, CommandFailure> {
     let plans = plans(&args).map_err(CommandFailure::Usage)?;
     let costs = args.costs.as_deref().map(costs).transpose().map_err(CommandFailure::Usage)?;
-    let stop = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM] {
-        // A second signal ends the process at once, should anything hang.
-        signal_hook::flag::register_conditional_shutdown(signal, 1, Arc::clone(&stop))
-            .and_then(|_| signal_hook::flag::register(signal, Arc::clone(&stop)))
-            .map_err(|error| format!("cannot watch for signals: {error}"))?;
-    }
+    let stop = interrupt::watched()?;
     let aldis = std::env::current_exe().map_err(|error| {
         format!("cannot find the program itself, which has to be started again: {error}")
     })?;

@@ -62,7 +62,7 @@ pub(crate) fn banner(
 
 /// What to check where no switch has become one of this controller's, so many connections tried.
 /// One line.
-pub(crate) fn nobody_came(
+pub(crate) fn no_switch_came(
     [listening, over_tls]: [&[SocketAddr]; 2],
     tried: u64,
     within: Duration,
@@ -87,8 +87,7 @@ pub(crate) fn nobody_came(
          1.3: ovs-vsctl set bridge BRIDGE protocols=OpenFlow13; "
     );
     if local {
-        text +=
-            "(3) it runs on this machine: nobody else is listened for, which --listen changes; ";
+        text += "(3) it runs on this machine: others cannot connect, which --listen changes; ";
     } else {
         let _ = write!(
             text,
@@ -137,13 +136,13 @@ mod tests {
     fn what_to_check_is_said_with_the_port_that_counts() {
         let (any, local) = ("0.0.0.0:6699".parse().unwrap(), "127.0.0.1:6700".parse().unwrap());
         let within = Duration::from_secs(15);
-        let words = nobody_came([&[any], &[]], 0, within);
+        let words = no_switch_came([&[any], &[]], 0, within);
         for part in
             ["within 15 s", "tcp:THIS-MACHINE:6699", "protocols=OpenFlow13", "firewall", "not ssl:"]
         {
             assert!(words.contains(part), "{part}: {words}");
         }
-        let words = nobody_came([&[], &[local]], 2, within);
+        let words = no_switch_came([&[], &[local]], 2, within);
         for part in ["2 connections came", "ssl:127.0.0.1:6700", "--listen", "certificate"] {
             assert!(words.contains(part), "{part}: {words}");
         }

@@ -312,7 +312,7 @@ impl Running {
         }
         let listening = [self.engine.listening(), self.engine.listening_tls()];
         let tried = snapshot.total.connections;
-        let words = banner::nobody_came(listening, tried, ANY_LOOK_AFTER);
+        let words = banner::no_switch_came(listening, tried, ANY_LOOK_AFTER);
         if tried > 0 { warn!("{words}") } else { info!("{words}") }
     }
 

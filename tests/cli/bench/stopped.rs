@@ -109,7 +109,7 @@ fn the_second_ctrl_c_ends_the_process() {
     assert_eq!(part.hear(), "\"Stop\"");
     signal(&process, Signal::INT);
     let (output, _) = end(process);
-    assert_eq!((output.status.code(), &output.stdout[..]), (Some(3), &[][..]), "{output:?}");
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(130), &[][..]), "{output:?}");
 }
 
 #[test]
