@@ -1,5 +1,7 @@
 //! HELLOs of every version, and HELLOs that cannot be read.
 
+use std::time::Duration;
+
 use aldis_emulator::peer::Peer;
 use aldis_wire::header::{Header, kind};
 
@@ -28,6 +30,21 @@ fn version_after(peer: &mut Peer, theirs: u8, hello: &[u8]) -> Option<u8> {
     );
     peer.expect_close().expect("the end");
     None
+}
+
+/// Mininet asks by telnet whether a controller listens, and waits for ever where telnet shows it a
+/// HELLO.
+#[test]
+fn a_peer_that_says_nothing_is_greeted_after_a_moment_and_so_is_each_of_many() {
+    let scene = Scene::open();
+    let mut peer = scene.connect();
+    peer.expect_silence(Duration::from_millis(50)).expect("no HELLO yet");
+    peer.expect(kind::HELLO).expect("a HELLO");
+    let mut crowd: Vec<Peer> = std::iter::repeat_with(|| scene.connect()).take(100).collect();
+    for peer in &mut crowd {
+        peer.expect(kind::HELLO).expect("a HELLO");
+    }
+    scene.close();
 }
 
 #[test]

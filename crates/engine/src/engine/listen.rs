@@ -1,11 +1,17 @@
 //! The acceptor: accepts connections, and deals them to the workers in turn.
+//!
+//! A switch says HELLO as soon as it is connected. A connection that says nothing is kept for a
+//! moment before a worker has it, and so before our HELLO is sent: it may be Mininet's, which asks
+//! by telnet whether a controller listens and closes. HELLO has a byte of one in it, and Mininet
+//! waits for ever for the number of a process behind such a byte, where telnet still shows it.
 
+use std::collections::VecDeque;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use aldis_control::controller_event::{ControllerEvent, EventSink};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -25,7 +31,14 @@ use crate::shared::Shared;
 const PAUSE: Duration = Duration::from_millis(50);
 
 /// How long the acceptor may take to notice that the engine stops.
-const NOTICE_STOP: Timespec = Timespec { tv_sec: 0, tv_nsec: 200_000_000 };
+const NOTICE_STOP: Duration = Duration::from_millis(200);
+
+/// How long a connection may say nothing before a worker has it all the same. Mininet's telnet is
+/// gone within 4 ms, or 140 on a machine that is busy.
+const SPEAKS_WITHIN: Duration = Duration::from_millis(200);
+
+/// Connections that are waited for so. Of more, the one that has waited longest is dealt at once.
+const SILENT_MAX: usize = 16;
 
 /// Listens on `addr`, with a backlog for thousands of switches that connect at once.
 ///
@@ -57,26 +70,61 @@ impl Acceptor {
     /// Accepts until the engine stops.
     pub(crate) fn run(self) {
         let mut next = 0;
-        // Made once: the thread looks at its listeners all the time, and allocates nothing for it.
-        let listeners = self.listeners.iter();
-        let mut fds: Vec<PollFd<'_>> = listeners
-            .map(|(listener, _)| PollFd::from_borrowed_fd(listener.as_fd(), PollFlags::IN))
-            .collect();
+        let mut silent = VecDeque::with_capacity(SILENT_MAX);
         while !self.stop.load(Ordering::Relaxed) {
-            if poll(&mut fds, Some(&NOTICE_STOP)).is_err() {
-                continue;
+            let Some(ready) = self.wait(&silent) else { continue };
+            let (listeners, spoke) = ready.split_at(self.listeners.len());
+            let now = Instant::now();
+            for spoke in spoke {
+                let Some(one) = silent.pop_front() else { break };
+                match *spoke || one.until <= now {
+                    true => self.deal(one.socket, None, one.peer, &mut next),
+                    false => silent.push_back(one),
+                }
             }
-            let ready = self.listeners.iter().zip(&fds).filter(|(_, fd)| !fd.revents().is_empty());
+            let ready = self.listeners.iter().zip(listeners).filter(|(_, ready)| **ready);
             for ((listener, identity), _) in ready {
-                self.drain(listener, identity.as_ref(), &mut next);
+                self.drain(listener, identity.as_ref(), &mut silent, &mut next);
             }
         }
     }
 
-    fn drain(&self, listener: &TcpListener, identity: Option<&Identity>, next: &mut usize) {
+    /// Waits until a connection comes, or one of these speaks or has waited for long enough; which
+    /// of the listeners and then of these are ready.
+    fn wait(&self, silent: &VecDeque<SilentConnection>) -> Option<Vec<bool>> {
+        let listeners = self.listeners.iter().map(|(listener, _)| listener.as_fd());
+        let sockets = listeners.chain(silent.iter().map(|one| one.socket.as_fd()));
+        let mut fds: Vec<PollFd<'_>> =
+            sockets.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)).collect();
+        let until = silent.front().map(|one| one.until.saturating_duration_since(Instant::now()));
+        let within =
+            Timespec::try_from(until.map_or(NOTICE_STOP, |it| it.min(NOTICE_STOP))).ok()?;
+        poll(&mut fds, Some(&within)).ok()?;
+        Some(fds.iter().map(|fd| !fd.revents().is_empty()).collect())
+    }
+
+    fn drain(
+        &self,
+        listener: &TcpListener,
+        identity: Option<&Identity>,
+        silent: &mut VecDeque<SilentConnection>,
+        next: &mut usize,
+    ) {
         loop {
             match listener.accept() {
-                Ok((socket, peer)) => self.deal(socket, identity, peer, next),
+                // Over TLS the switch speaks first in any case.
+                Ok((socket, peer)) if identity.is_some() => {
+                    self.deal(socket, identity, peer, next);
+                }
+                Ok((socket, peer)) => {
+                    if silent.len() == SILENT_MAX
+                        && let Some(first) = silent.pop_front()
+                    {
+                        self.deal(first.socket, None, first.peer, next);
+                    }
+                    let until = Instant::now() + SPEAKS_WITHIN;
+                    silent.push_back(SilentConnection { socket, peer, until });
+                }
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return,
                 // The peer gave up while it waited: its own affair.
                 Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}
@@ -113,6 +161,14 @@ impl Acceptor {
         }
         self.event_sink.emit(ControllerEvent::NoRoom { peer, connections });
     }
+}
+
+/// A connection without TLS that has said nothing yet.
+struct SilentConnection {
+    socket: TcpStream,
+    peer: SocketAddr,
+    /// When a worker has it all the same.
+    until: Instant,
 }
 
 /// Bounds what the kernel holds of a switch that is one of so many, which together have so many
