@@ -83,21 +83,31 @@ fn in_json(facts: &Facts, findings: &[Finding]) -> serde_json::Value {
 fn looked_at(facts: &Facts) -> Vec<String> {
     let controller = &facts.controller;
     let mut seen = vec![match controller.answer {
-        aldis_doctor::facts::Answer::Yes => format!(
-            "the controller at {}: {} switches, {} links, {} hosts, flows of {} switches",
-            controller.url,
-            controller.switches[1].len(),
-            controller.links.len(),
-            controller.hosts.len(),
-            controller.flows.len(),
-        ),
+        aldis_doctor::facts::Answer::Yes => {
+            let all = [
+                (controller.switches[1].len(), "switch", "switches"),
+                (controller.links.len(), "link", "links"),
+                (controller.hosts.len(), "host", "hosts"),
+                (controller.flows.len(), "switch", "switches"),
+            ];
+            let [switches, links, hosts, dumped] = all.map(counted);
+            let url = &controller.url;
+            format!("the controller at {url}: {switches}, {links}, {hosts}, flows of {dumped}")
+        }
         _ => format!("the controller at {}, which does not answer", controller.url),
     }];
     if let Some(ovs) = &facts.ovs {
-        seen.push(format!("Open vSwitch: {} bridges", ovs.bridges.len()));
+        let bridges = counted((ovs.bridges.len(), "bridge", "bridges"));
+        seen.push(format!("Open vSwitch: {bridges}"));
     }
-    seen.push(format!("the kernel: {} sockets that listen", facts.machine.listeners.len()));
+    let listeners = facts.machine.listeners.len();
+    let sockets = counted((listeners, "socket that listens", "sockets that listen"));
+    seen.push(format!("the kernel: {sockets}"));
     seen
+}
+
+fn counted((count, one, several): (usize, &str, &str)) -> String {
+    format!("{count} {}", if count == 1 { one } else { several })
 }
 
 fn in_words(facts: &Facts, findings: &[Finding]) -> String {
