@@ -88,7 +88,7 @@ function relax(net: Net, x: Float64Array, y: Float64Array, rounds: number): void
     attract(net, x, y, fx, fy);
     const heat = 0.9 * (1 - round / rounds) + 0.02;
     for (let at = 0; at < n; at += 1) {
-      const length = Math.hypot(fx[at]!, fy[at]!) || 1;
+      const length = Math.sqrt(fx[at]! * fx[at]! + fy[at]! * fy[at]!) || 1;
       const step = Math.min(length, heat) / length;
       x[at] = x[at]! + fx[at]! * step;
       y[at] = y[at]! + fy[at]! * step;
@@ -97,41 +97,90 @@ function relax(net: Net, x: Float64Array, y: Float64Array, rounds: number): void
 }
 
 const REACH = 3;
+/** Cells beside each other at most, each of REACH: those far out share the last one. */
+const CELLS_MAX = 256;
 
 function repel(x: Float64Array, y: Float64Array, fx: Float64Array, fy: Float64Array): void {
-  const cells = new Map<number, number[]>();
-  const key = (cx: number, cy: number) => (cx + 20_000) * 65_536 + (cy + 20_000);
-  for (let at = 0; at < x.length; at += 1) {
-    const place = key(Math.floor(x[at]! / REACH), Math.floor(y[at]! / REACH));
-    const there = cells.get(place);
-    if (there === undefined) cells.set(place, [at]);
-    else there.push(at);
-  }
-  for (let at = 0; at < x.length; at += 1) {
-    const [cx, cy] = [Math.floor(x[at]! / REACH), Math.floor(y[at]! / REACH)];
-    for (let one = 0; one < 9; one += 1) {
-      for (const other of cells.get(key(cx + (one % 3) - 1, cy + Math.floor(one / 3) - 1)) ?? []) {
-        if (other === at) continue;
-        const [dx, dy] = [x[at]! - x[other]!, y[at]! - y[other]!];
-        const square = dx * dx + dy * dy + 0.01;
-        if (square > REACH * REACH) continue;
-        fx[at] = fx[at]! + (dx / square) * 0.9;
-        fy[at] = fy[at]! + (dy / square) * 0.9;
+  const { first, next, columns, rows } = cells(x, y);
+  for (let row = 0; row < rows; row += 1) {
+    for (let column = 0; column < columns; column += 1) {
+      const here = row * columns + column;
+      for (let one = first[here]!; one >= 0; one = next[one]!) {
+        // Each pair once: with those behind it in its cell, and with all of the four cells that come later.
+        push(one, next[one]!, next, x, y, fx, fy);
+        if (column + 1 < columns) push(one, first[here + 1]!, next, x, y, fx, fy);
+        if (row + 1 === rows) continue;
+        for (let beside = Math.max(column - 1, 0); beside <= Math.min(column + 1, columns - 1); beside += 1) {
+          push(one, first[here + columns - column + beside]!, next, x, y, fx, fy);
+        }
       }
     }
   }
 }
 
+/** One and all of a list push each other away. */
+function push(
+  one: number,
+  list: number,
+  next: Int32Array,
+  x: Float64Array,
+  y: Float64Array,
+  fx: Float64Array,
+  fy: Float64Array,
+): void {
+  for (let other = list; other >= 0; other = next[other]!) {
+    const dx = x[one]! - x[other]!;
+    const dy = y[one]! - y[other]!;
+    const square = dx * dx + dy * dy + 0.01;
+    if (square > REACH * REACH) continue;
+    const force = 0.9 / square;
+    fx[one] = fx[one]! + dx * force;
+    fy[one] = fy[one]! + dy * force;
+    fx[other] = fx[other]! - dx * force;
+    fy[other] = fy[other]! - dy * force;
+  }
+}
+
+interface Cells {
+  /** The first of each cell, row by row; -1 where it is empty. */
+  first: Int32Array;
+  /** Of each the next in its cell; -1 behind the last. */
+  next: Int32Array;
+  columns: number;
+  rows: number;
+}
+
+function cells(x: Float64Array, y: Float64Array): Cells {
+  let [minX, maxX, minY, maxY] = [Infinity, -Infinity, Infinity, -Infinity];
+  for (let at = 0; at < x.length; at += 1) {
+    minX = Math.min(minX, x[at]!);
+    maxX = Math.max(maxX, x[at]!);
+    minY = Math.min(minY, y[at]!);
+    maxY = Math.max(maxY, y[at]!);
+  }
+  const many = (low: number, high: number) => Math.min(Math.floor((high - low) / REACH) + 1, CELLS_MAX);
+  const [columns, rows] = [many(minX, maxX), many(minY, maxY)];
+  const [first, next] = [new Int32Array(columns * rows).fill(-1), new Int32Array(x.length)];
+  for (let at = 0; at < x.length; at += 1) {
+    const column = Math.min(Math.floor((x[at]! - minX) / REACH), columns - 1);
+    const cell = Math.min(Math.floor((y[at]! - minY) / REACH), rows - 1) * columns + column;
+    next[at] = first[cell]!;
+    first[cell] = at;
+  }
+  return { first, next, columns, rows };
+}
+
 function attract(net: Net, x: Float64Array, y: Float64Array, fx: Float64Array, fy: Float64Array): void {
   for (let at = 0; at < x.length; at += 1) {
     const near = net.near[at]!;
+    // Hubs are held by many springs: each is weaker.
+    const stiffness = (0.35 * 0.5) / (1 + Math.sqrt(near.length) * 0.35);
     for (const other of near) {
-      const [dx, dy] = [x[other]! - x[at]!, y[other]! - y[at]!];
-      const length = Math.hypot(dx, dy);
-      // Hubs are held by many springs: each is weaker.
-      const pull = (0.35 * length) / (1 + Math.sqrt(near.length) * 0.35);
-      fx[at] = fx[at]! + dx * pull * 0.5;
-      fy[at] = fy[at]! + dy * pull * 0.5;
+      const dx = x[other]! - x[at]!;
+      const dy = y[other]! - y[at]!;
+      const pull = stiffness * Math.sqrt(dx * dx + dy * dy);
+      fx[at] = fx[at]! + dx * pull;
+      fy[at] = fy[at]! + dy * pull;
     }
   }
 }
