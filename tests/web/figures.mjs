@@ -1,5 +1,5 @@
 // Measures what the page costs and how soon it shows what happens. Run from the top, one figure at a time:
-//     node tests/web/figures.mjs first 1347     # until the first picture of so many switches, and what was loaded
+//     node tests/web/figures.mjs first 1347     # until the first picture of so many switches and their links, and what was loaded
 //     node tests/web/figures.mjs cut 100        # from a cut link to the picture of it, so many times
 //     node tests/web/figures.mjs churn 60       # memory of the page over so many minutes in which links come and go
 //     node tests/web/figures.mjs events 5000    # whether the page bears so many events a second
@@ -35,11 +35,12 @@ const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
 const percent = (part) => `${(100 * part).toFixed(2)} %`;
 const MiB = (bytes) => (bytes / 2 ** 20).toFixed(2);
 
-/** A page that was never open before, until its picture is there. */
+/** A page that was never open before, until its picture is there, with the links. */
 async function first(switches) {
   const made = await controller(APPS);
   await network(made, `preferential,${switches},3`, switches, ['--for', '900']);
   await until(async () => (await made.ask('api/v1/links?limit=1')).total > 2.9 * switches, 'every link', 300_000);
+  const there = (await made.ask('api/v1/links?limit=1')).total;
   const all = [];
   for (let time = 0; time < 7; time += 1) {
     const seen = await page();
@@ -48,13 +49,14 @@ async function first(switches) {
       if (ASSETS.includes(new URL(asked.url()).pathname)) sizes.push(asked.sizes());
     });
     await seen.goto(made.url, { waitUntil: 'commit' });
-    const drawn = await seen.evaluate(async (count) => {
+    const drawn = await seen.evaluate(async (all) => {
       const frame = () => new Promise((done) => requestAnimationFrame(done));
-      while (!(document.querySelector('.stage')?.ariaLabel ?? '').startsWith(`${count} switches`)) await frame();
+      const shown = () => /^(\d+) switches .* (\d+) links/.exec(document.querySelector('.stage')?.ariaLabel ?? '') ?? [];
+      while (!all.every((count, at) => Number(shown()[at + 1]) >= count)) await frame();
       await frame();
       await frame();
       return performance.now();
-    }, switches);
+    }, [switches, there]);
     await until(() => sizes.length === ASSETS.length, 'all of the page');
     const loaded = (await Promise.all(sizes)).reduce((sum, one) => sum + one.responseBodySize, 0);
     all.push(drawn);
