@@ -52,7 +52,10 @@ async function first(switches) {
     const drawn = await seen.evaluate(async (all) => {
       const frame = () => new Promise((done) => requestAnimationFrame(done));
       const shown = () => /^(\d+) switches .* (\d+) links/.exec(document.querySelector('.stage')?.ariaLabel ?? '') ?? [];
-      while (!all.every((count, at) => Number(shown()[at + 1]) >= count)) await frame();
+      while (!all.every((count, at) => Number(shown()[at + 1]) >= count)) {
+        if (performance.now() > 60_000) throw new Error(`after a minute the picture has ${shown().slice(1)} of ${all} switches and links`);
+        await frame();
+      }
       await frame();
       await frame();
       return performance.now();

@@ -143,6 +143,23 @@ fn a_worker_writes_a_few_requests_itself_once_the_thread_has_nothing_to_write() 
     assert!(handing.done());
 }
 
+/// As docs/guests.md says, and where its settings allow it no less.
+#[test]
+fn for_a_guest_that_floods_sixteen_kilobytes_wait_until_it_floods_no_more() {
+    let (datapath, message) = (datapath(Version::V13), packet_in(Version::V13));
+    datapath.open(Version::V13);
+    let waits_at_most = |floods| {
+        datapath.guest.set_floods(floods);
+        let mut handing = datapath.hand(datapath.session().unwrap()).unwrap();
+        while handing.push(&Handed { message: &message, is_whole: true }) {}
+        handing.outbox.bytes.len()
+    };
+    let fits = |most: usize| most - most % message.len();
+    assert_eq!(waits_at_most(true), fits(16 << 10));
+    assert_eq!(waits_at_most(false), fits(1 << 20));
+    assert_eq!(waits_at_most(true), fits(1 << 20), "what waits already stays");
+}
+
 /// A worker's write may end within a message. What the thread has to say comes behind its rest.
 #[test]
 fn the_thread_goes_on_where_the_kernel_stopped_a_worker() {
