@@ -52,7 +52,7 @@
 //!
 //! The engine is handed applications and an event sink; it knows neither by name.
 
-#![forbid(unsafe_code)]
+#![deny(unsafe_code)]
 
 mod clock;
 pub mod command;

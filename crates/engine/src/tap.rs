@@ -27,6 +27,7 @@ use crossbeam_queue::ArrayQueue;
 use crate::limits::{TAP_CHUNK, TAP_CHUNK_SMALL, TAP_CHUNKS};
 
 mod chunk;
+mod past_caches;
 mod writer;
 
 pub use chunk::{Chunk, ChunkTally};

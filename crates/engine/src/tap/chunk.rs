@@ -4,6 +4,7 @@ use aldis_control::Time;
 use aldis_recording::{Mark, RecordedEvent, TimedEvent};
 
 use super::ends_of;
+use super::past_caches::append_past_caches;
 
 /// Bytes of a record's head: kind, flags, two that say nothing, length 4, time 8, connection 8,
 /// value 8.
@@ -111,7 +112,7 @@ impl Chunk {
         record[16..24].copy_from_slice(&conn.to_le_bytes());
         record[24..].copy_from_slice(&value.to_le_bytes());
         self.bytes.extend_from_slice(&record);
-        self.bytes.extend_from_slice(bytes);
+        append_past_caches(&mut self.bytes, bytes);
         self.tally.last_ns = at.0;
         self.tally.count(head, bytes.len());
     }
