@@ -17,10 +17,10 @@ const APPS = '--apps static-flows,topology,hosts,arp-proxy,nd-proxy,routing,rout
 
 /** What the page itself is; the rest is what the controller says of the network. */
 const ASSETS = ['/', '/app.js', '/app.css', '/icon.svg'];
-/** Turns in which asked and open pages come and go. */
-const TURNS = 12;
-/** Seconds in which a rate is read, and until pages that came or went are settled. */
-const [WINDOW_S, SETTLES_S] = [4, 1];
+/** Turns in which what asks goes on, each of a second as are the pauses between them. */
+const [TURNS, WINDOW_MS] = [60, 1000];
+/** Seconds until a load has settled. */
+const SETTLES_S = 5;
 /** Cores: of the controller, and of the load. */
 const [WORKER, LOAD] = [0, 1];
 /** The network that asks. */
@@ -260,11 +260,36 @@ async function elsewhere(options) {
   return other;
 }
 
+/** The processes of the browser: those that descend from this one and are named so. */
+function browserPids() {
+  const [parents, names] = [new Map(), new Map()];
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      parents.set(pid, stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
+      names.set(pid, stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')')));
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  const descends = (pid) => pid !== undefined && (pid === String(process.pid) || descends(parents.get(pid)));
+  return [...parents.keys()].filter((pid) => /chrom/.test(names.get(pid)) && descends(pid)).map(Number);
+}
+
+/** Sends a signal to a process, if it is there. */
+function signal(pid, name) {
+  try {
+    process.kill(pid, name);
+  } catch {
+    // It ended meanwhile: the browser has a process for each of its tasks.
+  }
+}
+
 /**
  * Flow requests answered, and processor time of the worker for each: asked as by so many pages, beside them, and beside as many of
- * another controller, which show what the browser costs that draws on the other core. Each is read against the pauses before and
- * behind it, so that the minutes of the machine drop out. Pages come and go without the load, which leaves the browser too little to
- * open them.
+ * another controller, which show what the browser costs that draws on the other core. Under one load, what asks is halted and goes on
+ * by turns of a second, and each second in which it goes on is read against those before and behind it, so that the moments of the
+ * machine drop out. The load goes before the browser on their core, for which it has to be started as root.
  */
 async function pages(many) {
   browserAside();
@@ -273,56 +298,60 @@ async function pages(many) {
   const made = await controller(['--workers', '1', ...options]);
   const other = await elsewhere(options);
   for (const [core, pid] of [[WORKER, made.pid], [LOAD, process.pid]]) spawnSync('taskset', ['-acp', String(core), String(pid)]);
-  const window = async () => {
-    await sleep(SETTLES_S * 1000);
-    const spent = () => [threadsMs(made.pid, 'worker'), threadsMs(made.pid, 'http'), performance.now()];
-    const before = spent();
-    const { answered, rate } = await bench(made.ports.openflow, offered);
-    const [worker, server, passed] = spent().map((now, what) => now - before[what]);
-    return { rate, cost: (worker * 1e6) / answered, server: server / passed };
-  };
   const all = Array.from({ length: many }, (_, at) => at);
-  const [pauses, ratios] = [[await window()], { asked: [], open: [], elsewhere: [] }];
-  for (const kind of Array(TURNS).fill(Object.keys(ratios)).flat()) {
-    const ends = kind === 'asked' ? all.map(() => asks(made.url)) : [];
-    const shown = { open: made, elsewhere: other }[kind];
+  for (const [kind, shown] of Object.entries({ open: made, asked: undefined, elsewhere: other })) {
     const seen = shown ? await Promise.all(all.map((at) => opened(shown, at))) : [];
-    const begun = seen.reduce((sum, one) => sum + one.asked.length, 0);
-    const its = await window();
-    const asked = seen.reduce((sum, one) => sum + one.asked.length, -begun);
-    for (const end of ends) end();
+    const pids = browserPids();
+    let asking = [];
+    const script = (does) => (asking = does ? all.map(() => asks(made.url)) : asking.forEach((end) => end()) ?? []);
+    const browser = (does) => pids.forEach((pid) => signal(pid, does ? 'SIGCONT' : 'SIGSTOP'));
+    atEnd(() => browser(true));
+    const its = await underLoad(made, offered, shown ? browser : script);
+    (shown ? browser : script)(Boolean(shown));
     await Promise.all(seen.map((one) => one.context().close()));
-    pauses.push(await window());
-    const [before, behind] = pauses.slice(-2);
-    const ratio = (what) => (2 * its[what]) / (before[what] + behind[what]);
-    ratios[kind].push({ rate: ratio('rate'), cost: ratio('cost'), server: its.server });
-    const { rate, cost, server } = ratios[kind].at(-1);
-    const count = shown ? `; pages asked ${asked} times` : '';
-    console.log(`${kind}: rate ${rate.toFixed(3)}, processor time ${cost.toFixed(3)}, of the server ${percent(server)}; without ${behind.rate.toFixed(0)} requests/s${count}; load ${load()}`);
+    const text = (what, shown) => spread(its.map((turn) => turn[what]), shown);
+    const ratio = (value) => value.toFixed(3);
+    console.log(`${many} ${kind} against none: rate ${text('rate', ratio)}, processor time of the worker a request ${text('cost', ratio)}, the worker has ${text('worker', percent)} and the server ${text('server', percent)} of the core; ${its.length} turns, without ${text('alone', (rate) => (rate / 1e6).toFixed(2))} M requests/s; load ${load()}`);
   }
-  const spread = (values, shown) => {
-    const [median, low, high] = [0.5, 0.25, 0.75].map((part) => shown(quantile(values, part)));
-    return `${median} (quartiles ${low} and ${high})`;
-  };
-  const ratio = (value) => value.toFixed(3);
-  for (const [kind, found] of Object.entries(ratios)) {
-    const text = (what, shown) => spread(found.map((its) => its[what]), shown);
-    console.log(`${many} ${kind} against none: rate ${text('rate', ratio)}, processor time of the worker a request ${text('cost', ratio)}, the server has ${text('server', percent)} of the core; ${found.length} turns`);
-  }
-  const both = ratios.open.map((its, turn) => its.rate / ratios.elsewhere[turn].rate);
-  console.log(`${many} open against as many of another controller: rate ${spread(both, ratio)}; ${both.length} turns`);
 }
 
-/** Requests that a load had answered, and how many in a second; as many as it can ask, or no more than are offered. */
-async function bench(port, offered) {
-  const loops = ['-l', String(WINDOW_S), '-m', '1000', '-w', '1', ...(offered ? ['--rate', offered] : [])];
-  const options = [...NETWORK, '--outstanding', '400', ...loops, '--json'];
-  const child = spawn('taskset', ['-c', String(LOAD), aldis, 'bench', `127.0.0.1:${port}`, ...options]);
-  let said = '';
-  child.stdout.on('data', (piece) => (said += piece));
-  await new Promise((done) => child.once('exit', done));
-  const { counts, requests_per_second: rates } = JSON.parse(said);
-  return { answered: counts.answered, rate: rates.median };
+/** The median of values, and their quartiles. */
+function spread(values, shown) {
+  const [median, low, high] = [0.5, 0.25, 0.75].map((part) => shown(quantile(values, part)));
+  return `${median} (quartiles ${low} and ${high})`;
+}
+
+/** What a controller does in the seconds in which something `goesOn`, against those in which it does not. */
+async function underLoad(made, offered, goesOn) {
+  const asks = offered ? ['--outstanding', '400', '--rate', offered] : ['-t'];
+  const lasts = String(2 * TURNS + 10);
+  const args = [`127.0.0.1:${made.ports.openflow}`, ...NETWORK, ...asks, '-l', lasts, '-m', '1000', '-w', '1'];
+  const load = spawn('chrt', ['--fifo', '1', 'taskset', '-c', String(LOAD), aldis, 'bench', ...args], { stdio: 'ignore' });
+  const ended = new Promise((done) => load.once('exit', done));
+  goesOn(false);
+  await sleep(SETTLES_S * 1000);
+  const spent = async () => {
+    const { total } = await made.ask('api/v1/statistics');
+    return [total.requests, threadsMs(made.pid, 'worker'), threadsMs(made.pid, 'http'), performance.now()];
+  };
+  const second = async (does) => {
+    goesOn(does);
+    const before = await spent();
+    await sleep(WINDOW_MS);
+    const [answered, worker, server, passed] = (await spent()).map((now, what) => now - before[what]);
+    return { rate: (answered * 1000) / passed, cost: (worker * 1e6) / answered, worker: worker / passed, server: server / passed };
+  };
+  const [turns, pauses] = [[], [await second(false)]];
+  while (turns.length < TURNS) {
+    const its = await second(true);
+    pauses.push(await second(false));
+    const [before, behind] = pauses.slice(-2);
+    const ratio = (what) => (2 * its[what]) / (before[what] + behind[what]);
+    turns.push({ ...its, rate: ratio('rate'), cost: ratio('cost'), alone: behind.rate });
+  }
+  load.kill('SIGINT');
+  await ended;
+  return turns;
 }
 
 const [figure, size] = [process.argv[2], Number(process.argv[3])];
