@@ -324,7 +324,8 @@ function spread(values, shown) {
 /** What a controller does in the seconds in which something `goesOn`, against those in which it does not. */
 async function underLoad(made, offered, goesOn) {
   const asks = offered ? ['--outstanding', '400', '--rate', offered] : ['-t'];
-  const lasts = String(2 * TURNS + 10);
+  // Longer than it is needed: it is ended then.
+  const lasts = String(4 * TURNS);
   const args = [`127.0.0.1:${made.ports.openflow}`, ...NETWORK, ...asks, '-l', lasts, '-m', '1000', '-w', '1'];
   const load = spawn('chrt', ['--fifo', '1', 'taskset', '-c', String(LOAD), aldis, 'bench', ...args], { stdio: 'ignore' });
   const ended = new Promise((done) => load.once('exit', done));
