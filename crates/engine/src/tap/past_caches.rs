@@ -1,7 +1,7 @@
 //! Appending past the caches: copies of what was read and written push nothing out of them.
 //!
 //! A store into memory that is in no cache reads its line first. One that goes past the caches does
-//! not: 26 GB a second in place of 10 to 16, on one core of an AMD EPYC, into a ring of 64 MiB.
+//! not. docs/recording.md has what that takes at full load.
 
 #![cfg_attr(
     target_arch = "x86_64",
