@@ -218,6 +218,10 @@ impl RecorderTurns {
         let now = self.engine.now().0;
         let after = nanos(MERGED_AFTER + 2 * SOON);
         let due = if order.request.last.is_some() { now + after } else { now };
+        if let Some(ring) = &mut self.ring {
+            let tap = self.engine.tap();
+            ring.settle_once(|chunk| tap.give_back(chunk));
+        }
         self.waiting.push((due, order));
     }
 
@@ -239,10 +243,13 @@ impl RecorderTurns {
         }
         let tap = engine.tap();
         lanes.done(|chunk| match ring {
-            Some(ring) => tap.give_back(ring.keep(chunk)),
+            Some(ring) => ring.keep(chunk).into_iter().for_each(|chunk| tap.give_back(chunk)),
             None => tap.give_back(chunk),
         });
         if let Some(ring) = ring {
+            let is_bounded = !clients.iter().any(RecordingClient::is_live);
+            ring.settle(now, is_bounded, |chunk| tap.give_back(chunk));
+            ring.look(now, || engine.tapped_conns());
             ring.grow();
         }
         clients.retain_mut(|client| client.send(now));
@@ -262,7 +269,8 @@ impl RecorderTurns {
             (Some(last), Some(ring)) => {
                 let since = now.saturating_sub(nanos(last));
                 let dpid_of = |conn| self.engine.dpid_of(conn);
-                ring.replay(since, |event| client.put_whole(event, &dpid_of));
+                let there = self.engine.tapped_conns();
+                ring.replay(since, there, |event| client.put_whole(event, &dpid_of));
                 client.end();
             }
             _ => {

@@ -11,8 +11,8 @@
 //! piece. No lane is shared by workers, and nothing is allocated. The recorder looks at the lanes
 //! from time to time. A worker that has a quarter of its chunks left before that wakes the
 //! recorder, once until it has more: that is the one system call. Where no free chunk is left, the
-//! recorder does not keep up: what is lost is counted, and the count stands in front of what comes
-//! next. Turned off, the tap costs a test for each visit and each write.
+//! recorder does not keep up, or wants no more: what is lost is counted, and the count stands in
+//! front of what comes next. Turned off, the tap costs a test for each visit and each write.
 //!
 //! Deliberately absent: files and formats. [`Chunk::events`] says what a chunk holds.
 

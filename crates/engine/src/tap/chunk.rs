@@ -83,6 +83,14 @@ impl Chunk {
         chunk
     }
 
+    /// One of a lane in which a visit took these bytes from a connection: what a recorder is tested
+    /// with.
+    pub fn with_read(lane: usize, at: Time, conn: u64, bytes: &[u8]) -> Chunk {
+        let mut chunk = Chunk::empty(lane, HEAD + bytes.len());
+        chunk.put(RecordHead { kind: kind::READ, flags: 0, at, conn, value: 0 }, bytes);
+        chunk
+    }
+
     /// The same memory, empty, for a lane.
     pub fn emptied(mut self, lane: usize) -> Chunk {
         self.bytes.clear();
