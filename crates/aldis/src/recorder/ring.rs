@@ -8,8 +8,8 @@
 //! Workers write into memory that no cache holds, which takes time where switches ask as fast as
 //! they are answered, and fills any ring in a moment. A *budget* bounds that: a worker gets an
 //! empty chunk for a full one while there is some of it. A worker without a chunk counts what it
-//! leaves out. The budget grows each second by as much as the ring holds, or by 128 MiB where that is
-//! more, to half of that at most. For a client that records everything there is no budget.
+//! leaves out. The budget grows each second by as much as the ring holds, or by 128 MiB where that
+//! is more, to half of that at most. For a client that records everything there is no budget.
 
 use std::collections::{BTreeMap, HashMap, HashSet, VecDeque};
 use std::time::Duration;

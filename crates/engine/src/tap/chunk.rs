@@ -4,7 +4,7 @@ use aldis_control::Time;
 use aldis_recording::{Mark, RecordedEvent, TimedEvent};
 
 use super::ends_of;
-use super::past_caches::append_past_caches;
+use super::past_caches::{append_past_caches, fetch_room};
 
 /// Bytes of a record's head: kind, flags, two that say nothing, length 4, time 8, connection 8,
 /// value 8.
@@ -121,6 +121,7 @@ impl Chunk {
         record[24..].copy_from_slice(&value.to_le_bytes());
         self.bytes.extend_from_slice(&record);
         append_past_caches(&mut self.bytes, bytes);
+        fetch_room(&mut self.bytes);
         self.tally.last_ns = at.0;
         self.tally.count(head, bytes.len());
     }

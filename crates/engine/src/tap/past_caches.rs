@@ -5,11 +5,23 @@
 
 #![cfg_attr(
     target_arch = "x86_64",
-    expect(unsafe_code, reason = "stores that go past the caches have no safe form")
+    expect(
+        unsafe_code,
+        reason = "such stores, and asking the caches for memory, have no safe form"
+    )
 )]
 
 /// What is shorter is copied as usual: the wait for such stores to end is not worth it.
 const PAST_CACHES_MIN: usize = 1024;
+
+/// Bytes of a line of the caches.
+#[cfg(target_arch = "x86_64")]
+const LINE: usize = 64;
+
+/// Lines of the caches that are asked for: those of a read and a write of one request, with their
+/// heads.
+#[cfg(target_arch = "x86_64")]
+const FETCHED_LINES: usize = 5;
 
 /// Appends bytes. The vector has room for them, or is given it.
 #[inline]
@@ -23,9 +35,6 @@ pub(super) fn append_past_caches(to: &mut Vec<u8>, bytes: &[u8]) {
 #[cfg(target_arch = "x86_64")]
 fn append_lines<'a>(to: &mut Vec<u8>, bytes: &'a [u8]) -> &'a [u8] {
     use core::arch::x86_64::{__m128i, _mm_loadu_si128, _mm_sfence, _mm_stream_si128};
-
-    /// Bytes of a line of the caches.
-    const LINE: usize = 64;
 
     to.reserve(bytes.len());
     let before = to.spare_capacity_mut().as_ptr().align_offset(LINE);
@@ -55,6 +64,23 @@ fn append_lines<'a>(to: &mut Vec<u8>, bytes: &'a [u8]) -> &'a [u8] {
 #[cfg(not(target_arch = "x86_64"))]
 fn append_lines<'a>(_: &mut Vec<u8>, bytes: &'a [u8]) -> &'a [u8] {
     bytes
+}
+
+/// Asks the caches for the room behind the bytes, as much as the next short records fill. They find
+/// it there: where requests come one at a time, no system call waits for such a store to end.
+#[inline]
+pub(super) fn fetch_room(of: &mut Vec<u8>) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use core::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+
+        for line in of.spare_capacity_mut().chunks(LINE).take(FETCHED_LINES) {
+            // SAFETY: the instruction reads and writes nothing that a program can see.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) };
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = of;
 }
 
 #[cfg(test)]
