@@ -233,7 +233,8 @@ impl RecorderTurns {
         self.lanes.fill();
         let horizon = now.saturating_sub(nanos(MERGED_AFTER));
         let RecorderTurns { lanes, clients, ring, engine, .. } = self;
-        if clients.iter().any(RecordingClient::is_live) {
+        let is_live = clients.iter().any(RecordingClient::is_live);
+        if is_live {
             let dpid_of = |conn| engine.dpid_of(conn);
             lanes.merge(horizon, |event| {
                 clients.iter_mut().for_each(|client| client.put(event, &dpid_of));
@@ -247,8 +248,7 @@ impl RecorderTurns {
             None => tap.give_back(chunk),
         });
         if let Some(ring) = ring {
-            let is_bounded = !clients.iter().any(RecordingClient::is_live);
-            ring.settle(now, is_bounded, |chunk| tap.give_back(chunk));
+            ring.settle(now, !is_live, |chunk| tap.give_back(chunk));
             ring.look(now, || engine.tapped_conns());
             ring.grow();
         }

@@ -66,8 +66,8 @@ fn append_lines<'a>(_: &mut Vec<u8>, bytes: &'a [u8]) -> &'a [u8] {
     bytes
 }
 
-/// Asks the caches for the room behind the bytes, as much as the next short records fill. They find
-/// it there: where requests come one at a time, no system call waits for such a store to end.
+/// Asks the caches for the room behind the bytes, as much as the next short records fill. A ring
+/// costs less by that where requests come one at a time: docs/recording.md.
 #[inline]
 pub(super) fn fetch_room(of: &mut Vec<u8>) {
     #[cfg(target_arch = "x86_64")]
