@@ -34,7 +34,7 @@ const RESIDENT_A_TURN: usize = 16;
 const BYTES_A_SECOND: usize = 128 * 1024 * 1024;
 
 /// Connections that are remembered, beside twice as many as there were, before those are forgotten
-/// that ended and whose end was left out.
+/// that ended, whose end was left out, and of which nothing is kept.
 const KNOWN_MIN: usize = 1024;
 
 /// How often it is looked which connections there are, where what was left out makes that needed.
@@ -182,7 +182,9 @@ impl RecordingRing {
         let named = |TappedConn { conn, dpid, .. }| (conn, dpid.unwrap_or(0));
         let there: HashMap<u64, u64> = there().into_iter().map(named).collect();
         if self.known.len() > self.known_max {
-            self.known.retain(|conn, _| there.contains_key(conn));
+            let kept: HashSet<u64> =
+                self.chunks.iter().flat_map(Chunk::events).filter_map(conn_of).collect();
+            self.known.retain(|conn, _| there.contains_key(conn) || kept.contains(conn));
             self.known_max = 2 * self.known.len() + KNOWN_MIN;
         }
         for (conn, (_, dpid)) in self.known.iter_mut().filter(|(_, (_, dpid))| *dpid == 0) {
@@ -267,6 +269,14 @@ impl ChunkBudget {
 
     fn take(&mut self) {
         self.chunks = (self.chunks - 1.0).max(0.0);
+    }
+}
+
+/// The connection that something was read from or written to.
+fn conn_of(timed: TimedEvent<'_>) -> Option<u64> {
+    match timed.event {
+        RecordedEvent::Read { conn, .. } | RecordedEvent::Written { conn, .. } => Some(conn),
+        _ => None,
     }
 }
 
@@ -365,8 +375,10 @@ mod tests {
         let unnamed = TappedConn { dpid: None, ..there(5, 0) };
         let ended = (10_000..10_000 + KNOWN_MIN as u64).map(|conn| there(conn, 1));
         ring.begin(ended.chain([unnamed]).collect());
+        // What was read from this one is in the ring still.
+        ring.keep(full(0, 1, 10_001));
         ring.look(SECOND, || vec![there(5, 9)]);
         let known: Vec<_> = ring.known.iter().map(|(conn, (_, dpid))| (*conn, *dpid)).collect();
-        assert_eq!((known, ring.has_unnamed), (vec![(5, 9)], false));
+        assert_eq!((known, ring.has_unnamed), (vec![(5, 9), (10_001, 1)], false));
     }
 }
