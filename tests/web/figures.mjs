@@ -11,7 +11,7 @@ import { spawn, spawnSync } from 'node:child_process';
 import { chmodSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
-import { aldis, atEnd, closeBrowser, controller, executable, folder, network, page, tidyUp, until } from './world.mjs';
+import { aldis, atEnd, browserProcesses, closeBrowser, controller, executable, folder, network, page, tidyUp, until } from './world.mjs';
 
 const APPS = '--apps static-flows,topology,hosts,arp-proxy,nd-proxy,routing,route-flow,spanning'.split(' ');
 
@@ -260,22 +260,6 @@ async function elsewhere(options) {
   return other;
 }
 
-/** The processes of the browser: those that descend from this one and are named so. */
-function browserPids() {
-  const [parents, names] = [new Map(), new Map()];
-  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    try {
-      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-      parents.set(pid, stat.slice(stat.lastIndexOf(')') + 2).split(' ')[1]);
-      names.set(pid, stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')')));
-    } catch {
-      // It ended meanwhile.
-    }
-  }
-  const descends = (pid) => pid !== undefined && (pid === String(process.pid) || descends(parents.get(pid)));
-  return [...parents.keys()].filter((pid) => /chrom/.test(names.get(pid)) && descends(pid)).map(Number);
-}
-
 /** Sends a signal to a process, if it is there. */
 function signal(pid, name) {
   try {
@@ -301,7 +285,7 @@ async function pages(many) {
   const all = Array.from({ length: many }, (_, at) => at);
   for (const [kind, shown] of Object.entries({ open: made, asked: undefined, elsewhere: other })) {
     const seen = shown ? await Promise.all(all.map((at) => opened(shown, at))) : [];
-    const pids = browserPids();
+    const pids = browserProcesses().map(({ pid }) => pid);
     let asking = [];
     const script = (does) => (asking = does ? all.map(() => asks(made.url)) : asking.forEach((end) => end()) ?? []);
     const browser = (does) => pids.forEach((pid) => signal(pid, does ? 'SIGCONT' : 'SIGSTOP'));

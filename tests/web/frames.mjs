@@ -3,33 +3,15 @@
 // processor time that the browser's drawing process takes for each depends on it less. Run from the top:
 //     node tests/web/frames.mjs preferential,1347,3 1347 --hosts-per-switch 4
 
-import { readdirSync, readFileSync } from 'node:fs';
-import { aldis, closeBrowser, controller, network, page, tidyUp, until } from './world.mjs';
+import { aldis, browserProcesses, closeBrowser, controller, network, page, tidyUp, until } from './world.mjs';
 
 const [topology, switches, ...more] = process.argv.slice(2);
 /** How long the picture is moved, each time. */
 const MOVED_MS = 5000;
 const TIMES = 3;
 
-/** Milliseconds in a tick of the kernel's account of processes. */
-const TICK_MS = 10;
-
 /** Milliseconds of processors that the drawing process of the browser begun here has taken. */
-function drawingMs() {
-  const about = new Map();
-  for (const id of readdirSync('/proc').filter((name) => /^\d+$/.test(name))) {
-    try {
-      const stat = readFileSync(`/proc/${id}/stat`, 'utf8');
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ').map(Number);
-      const draws = readFileSync(`/proc/${id}/cmdline`, 'utf8').includes('--type=gpu-process');
-      about.set(Number(id), { parent: fields[1], ms: (fields[11] + fields[12]) * TICK_MS, draws });
-    } catch {
-      // A process that ended meanwhile.
-    }
-  }
-  const isOurs = (id) => id === process.pid || (about.has(id) && isOurs(about.get(id).parent));
-  return [...about].reduce((sum, [id, { ms, draws }]) => sum + (draws && isOurs(id) ? ms : 0), 0);
-}
+const drawingMs = () => browserProcesses().reduce((sum, { draws, ms }) => sum + (draws ? ms : 0), 0);
 
 async function move(milliseconds) {
   const camera = globalThis.aldisScene.sigma.getCamera();

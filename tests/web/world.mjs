@@ -2,7 +2,7 @@
 // scenario that began it.
 
 import { spawn, spawnSync } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { createServer, request } from 'node:http';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
@@ -18,6 +18,8 @@ export const aldis = process.env.ALDIS ?? join(root, 'target/debug/aldis');
 /** A program that says nothing of itself for so long does not start. */
 const START_MS = 15_000;
 export const PATIENCE_MS = 10_000;
+/** Milliseconds in a tick of the kernel's account of processes. */
+const TICK_MS = 10;
 
 const ends = [];
 
@@ -32,6 +34,27 @@ export function folder() {
   const made = mkdtempSync(join(tmpdir(), 'aldis-web-'));
   atEnd(() => rmSync(made, { recursive: true, force: true }));
   return made;
+}
+
+/**
+ * The processes of the browser begun here: those that descend from this one and are named so, with the milliseconds of processors that
+ * each has taken and whether it is the one that draws.
+ */
+export function browserProcesses() {
+  const about = new Map();
+  for (const pid of readdirSync('/proc').filter((name) => /^\d+$/.test(name)).map(Number)) {
+    try {
+      const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+      const [name, rest] = [stat.slice(stat.indexOf('(') + 1, stat.lastIndexOf(')')), stat.slice(stat.lastIndexOf(')') + 2)];
+      const fields = rest.split(' ').map(Number);
+      const draws = readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('--type=gpu-process');
+      about.set(pid, { pid, name, parent: fields[1], ms: (fields[11] + fields[12]) * TICK_MS, draws });
+    } catch {
+      // It ended meanwhile.
+    }
+  }
+  const descends = (pid) => pid === process.pid || (about.has(pid) && descends(about.get(pid).parent));
+  return [...about.values()].filter(({ pid, name }) => /chrom/.test(name) && descends(pid));
 }
 
 /** Runs a command to its end; what it printed. */

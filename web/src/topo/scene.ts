@@ -59,7 +59,9 @@ const REST_FRAMES = 3;
 const REST_MAX_MS = 600;
 /** A frame that takes so long is late; a screen shows sixty a second. */
 const LATE_MS = 22;
-/** So many more late frames than others: the machine is slow to draw. */
+/** Where more than one frame of so many is late, the machine is slow to draw. */
+const LATE_OF = 10;
+/** So many late frames, with none in time between them, are enough to know it. */
 const LATE_MAX = 4;
 /** After such a rest it is judged anew: it may have been busy with something else. */
 const JUDGED_AGAIN_MS = 15_000;
@@ -81,7 +83,7 @@ export class Scene {
   private watch: ResizeObserver;
   /** Whether there is something new that sigma has not taken in yet. */
   private unprocessed = true;
-  /** How many more frames were late than in time; `LATE_MAX` is the end of it. */
+  /** Late frames, less one for each `LATE_OF` in time; `LATE_MAX` is the end of it. */
   private late = 0;
   /** When the camera moved last, by the page's clock. */
   private movedAt = 0;
@@ -198,7 +200,7 @@ export class Scene {
     const start = performance.now();
     requestAnimationFrame(() => {
       this.frameMs = performance.now() - start;
-      if (this.late < LATE_MAX) this.late = Math.max(0, this.late + (this.frameMs > LATE_MS ? 1 : -1));
+      if (this.late < LATE_MAX) this.late = Math.max(0, this.late + (this.frameMs > LATE_MS ? 1 : -1 / LATE_OF));
     });
   }
 
