@@ -25,9 +25,7 @@ pub struct RecordingRequest {
 #[derive(Debug)]
 pub struct RecordingSender {
     pieces: Sender<Vec<u8>>,
-    given_back: Receiver<Vec<u8>>,
-    /// What was given back. The last one is the next to be used: caches may hold it still.
-    spare: Vec<Vec<u8>>,
+    spare: Receiver<Vec<u8>>,
 }
 
 /// The server's end.
@@ -84,9 +82,9 @@ pub enum SentPiece {
 /// Both ends.
 pub fn channel() -> (RecordingSender, RecordingReceiver) {
     let (sender, receiver) = mpsc::channel(RECORDING_PIECES_MAX);
-    let (spare, given_back) = mpsc::channel(RECORDING_PIECES_MAX);
-    let receiver = RecordingReceiver { pieces: receiver, spare };
-    (RecordingSender { pieces: sender, given_back, spare: vec![] }, receiver)
+    let (given_back, spare) = mpsc::channel(RECORDING_PIECES_MAX);
+    let receiver = RecordingReceiver { pieces: receiver, spare: given_back };
+    (RecordingSender { pieces: sender, spare }, receiver)
 }
 
 impl RecordingSender {
@@ -101,12 +99,7 @@ impl RecordingSender {
 
     /// The memory of a piece that was sent, empty.
     pub fn spare(&mut self) -> Option<Vec<u8>> {
-        while self.spare.len() < RECORDING_PIECES_MAX
-            && let Ok(piece) = self.given_back.try_recv()
-        {
-            self.spare.push(piece);
-        }
-        let mut spare = self.spare.pop()?;
+        let mut spare = self.spare.try_recv().ok()?;
         spare.clear();
         Some(spare)
     }
