@@ -9,7 +9,7 @@ the repository, on a machine that does nothing else:
     cargo build --release && benches/recording.py                                 full load, and 300,000 requests a second
     benches/recording.py --rounds 3 --apps learning-switch --rates 300000         some of it
 """
-import argparse, contextlib, shlex, signal, statistics, subprocess, time
+import argparse, contextlib, shlex, signal, statistics, subprocess, sys, time
 
 import sharing
 from figures import ALDIS, LOAD_CORE, PORT, running
@@ -28,14 +28,13 @@ class Recorded(sharing.Loaded):
         self.metrics = f"http://{http}/metrics"
         self.controller = up.enter_context(running(f"{ALDIS} run --http {http} --listen 127.0.0.1:{{port}} --workers 1 --log error "
                                                    f"{apps} {HOW[how]}", port=port))
+        self.client = None
         if how == CLIENT:
-            record = subprocess.Popen(shlex.split(f"taskset -c {LOAD_CORE} {ALDIS} record --http http://{http} --out -"),
-                                      stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-            up.callback(record.wait)
-            up.callback(record.terminate)
-        self.bench = f"taskset -c {LOAD_CORE} {ALDIS} bench 127.0.0.1:{port} {load} -w 0 -l 1 -m 3600000 --json"
-        self.load = subprocess.Popen(shlex.split(self.bench), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
-        up.callback(self.end)
+            self.client = subprocess.Popen(shlex.split(f"taskset -c {LOAD_CORE} {ALDIS} record --http http://{http} --out -"),
+                                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            up.callback(self.client.wait)
+            up.callback(self.client.terminate)
+        self.ask(up, load, port)
 
     def turn(self, seconds):
         """So many seconds of load: nanoseconds of CPU time for each request."""
@@ -48,6 +47,8 @@ class Recorded(sharing.Loaded):
         # What asks for the number of requests is no part of the time.
         time.sleep(RECORDED_WITHIN)
         cpu_ns = self.cpu_ns() - cpu_ns
+        if self.client and self.client.poll() is not None:
+            sys.exit(f"recording.py: aldis record ended: {self.client.stderr.read().strip()}")
         return cpu_ns / max(self.rest() - served, 1)
 
 

@@ -114,6 +114,10 @@ class Loaded:
         http = f"127.0.0.1:{port + 1000}"
         self.metrics = f"http://{http}/metrics"
         self.controller = up.enter_context(controller(design, port=port, http=http))
+        self.ask(up, load, port)
+
+    def ask(self, up, load, port):
+        """Starts the load."""
         self.bench = f"taskset -c {LOAD_CORE} {ALDIS} bench 127.0.0.1:{port} {load} -w 0 -l 1 -m 3600000 --json"
         self.load = subprocess.Popen(shlex.split(self.bench), stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         up.callback(self.end)
