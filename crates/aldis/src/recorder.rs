@@ -38,8 +38,12 @@ const RING_EVERY: Duration = Duration::from_millis(100);
 /// than there was, a ring whose memory is not resident yet.
 const SOON: Duration = Duration::from_millis(4);
 
-/// How old an event is before it is merged: each worker has given away older ones by then.
+/// How old an event is before it is merged: each worker that runs has given away older ones by
+/// then.
 const MERGED_AFTER: Duration = Duration::from_millis(25);
+
+/// How long it waits for a worker that does not run, and may have older ones.
+const MERGED_WITHIN: Duration = Duration::from_secs(1);
 
 /// How often a client hears something where nothing happens.
 const ALIVE_EVERY: Duration = Duration::from_secs(5);
@@ -135,7 +139,7 @@ struct RecorderTurns {
     lanes: Lanes,
     ring: Option<RecordingRing>,
     clients: Vec<RecordingClient>,
-    /// Orders that are carried out when all before them is merged.
+    /// Orders that are carried out when all is merged up to a time.
     waiting: Vec<(u64, RecordingOrder)>,
     on: bool,
 }
@@ -216,8 +220,7 @@ impl RecorderTurns {
     fn take(&mut self, order: RecordingOrder) {
         self.turn(true);
         let now = self.engine.now().0;
-        let after = nanos(MERGED_AFTER + 2 * SOON);
-        let due = if order.request.last.is_some() { now + after } else { now };
+        let due = if order.request.last.is_some() { now } else { 0 };
         if let Some(ring) = &mut self.ring {
             let tap = self.engine.tap();
             ring.settle_once(|chunk| tap.give_back(chunk));
@@ -226,12 +229,13 @@ impl RecorderTurns {
     }
 
     fn work(&mut self) {
-        let now = self.engine.now().0;
-        let due = self.waiting.extract_if(.., |(due, _)| *due <= now);
-        let due: Vec<_> = due.map(|(_, order)| order).collect();
-        due.into_iter().for_each(|order| self.begin(order, now));
+        // Those that record from now on.
+        self.begin_due(0);
+        let time = self.engine.now();
+        let (now, complete) = (time.0, self.engine.tap().complete_until(time).0);
+        let ago = |ago| now.saturating_sub(nanos(ago));
+        let horizon = complete.min(ago(MERGED_AFTER)).max(ago(MERGED_WITHIN));
         self.lanes.fill();
-        let horizon = now.saturating_sub(nanos(MERGED_AFTER));
         let RecorderTurns { lanes, clients, ring, engine, .. } = self;
         let is_live = clients.iter().any(RecordingClient::is_live);
         if is_live {
@@ -252,11 +256,20 @@ impl RecorderTurns {
             ring.look(now, || engine.tapped_conns());
             ring.grow();
         }
-        clients.retain_mut(|client| client.send(now));
+        self.begin_due(horizon);
+        self.clients.retain_mut(|client| client.send(now));
+    }
+
+    /// Carries out the orders that wait for this time.
+    fn begin_due(&mut self, horizon: u64) {
+        let due = self.waiting.extract_if(.., |(due, _)| *due <= horizon);
+        let due: Vec<_> = due.map(|(_, order)| order).collect();
+        due.into_iter().for_each(|order| self.begin(order));
     }
 
     /// Begins a client's recording.
-    fn begin(&mut self, order: RecordingOrder, now: u64) {
+    fn begin(&mut self, order: RecordingOrder) {
+        let now = self.engine.now().0;
         let RecordingOrder { request, sender } = order;
         let mut head = self.about.head.clone();
         head["switches"] = match request.switches.is_empty() {

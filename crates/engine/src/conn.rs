@@ -150,6 +150,8 @@ pub(crate) struct State {
     pub(crate) ended: bool,
     /// Whether the socket may have room again for what waits.
     pub(crate) writable: bool,
+    /// When its last visit began that was recorded.
+    pub(crate) visited_at: Time,
     /// Whether one of its ports floods.
     pub(crate) flood: FloodWatch,
 }
@@ -378,6 +380,7 @@ impl State {
             readable: false,
             ended: false,
             writable: false,
+            visited_at: Time::START,
             flood: FloodWatch::default(),
         }
     }

@@ -17,10 +17,11 @@
 //! Deliberately absent: files and formats. [`Chunk::events`] says what a chunk holds.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::Thread;
 
+use aldis_control::Time;
 use aldis_recording::Endpoints;
 use crossbeam_queue::ArrayQueue;
 
@@ -49,6 +50,9 @@ struct TapLane {
     free: ArrayQueue<Chunk>,
     /// Bytes of each chunk.
     chunk: usize,
+    /// No event is older that was not given away yet, in nanoseconds since the controller's start:
+    /// never while there is none and the lane sleeps.
+    since: AtomicU64,
 }
 
 impl TapShared {
@@ -58,8 +62,9 @@ impl TapShared {
             full: ArrayQueue::new(2 * TAP_CHUNKS),
             free: ArrayQueue::new(2 * TAP_CHUNKS),
             chunk: if index < workers { TAP_CHUNK } else { TAP_CHUNK_SMALL },
+            since: AtomicU64::new(Time::NEVER.0),
         };
-        let (on, recorder) = (AtomicBool::new(false), OnceLock::new());
+        let (on, recorder) = Default::default();
         TapShared { on, lanes: (0..=workers).map(lane).collect(), recorder }
     }
 
@@ -120,6 +125,14 @@ impl Tap {
         for lane in &self.0.lanes {
             while lane.free.pop().is_some() {}
         }
+    }
+
+    /// Up to when all that happened was given away, if that is before `now`: a worker that the
+    /// kernel stopped in between may have something that is older than what others gave away since.
+    /// What is taken after this is asked is complete up to then.
+    pub fn complete_until(&self, now: Time) -> Time {
+        let since = self.0.lanes.iter().map(|lane| lane.since.load(Ordering::Acquire)).min();
+        now.min(Time(since.unwrap_or(now.0)))
     }
 
     /// The oldest full chunk of a lane.

@@ -121,7 +121,9 @@ impl Publisher {
         while !stop.load(Ordering::Relaxed) {
             // What is rung for from here on is seen by the next step.
             shared.world.take_dirty();
+            tap.wake();
             let now = clock.now();
+            tap.woke(now);
             let before = self.progress();
             let until = self.step(now, shared);
             let taken = self.world_builder.taken();

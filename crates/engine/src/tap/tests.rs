@@ -7,6 +7,7 @@ use aldis_recording::{Mark, RecordedEvent};
 
 use super::*;
 use crate::conn::ConnId;
+use crate::limits::TAP_FLUSH_EVERY;
 
 fn tap() -> (Tap, TapWriter) {
     let shared = Arc::new(TapShared::new(1));
@@ -85,6 +86,26 @@ fn what_finds_no_chunk_is_counted_in_front_of_what_comes_next() {
     let (_, lost, bytes) = drained(&tap);
     assert_eq!(some.len() as u64 + bytes, given);
     assert!(lost > 500);
+}
+
+#[test]
+fn a_worker_that_does_not_run_holds_back_what_is_complete() {
+    let (tap, mut writer) = tap();
+    tap.turn_on();
+    assert_eq!(tap.complete_until(Time(90)), Time(90), "all lanes sleep");
+    // It wakes, and the kernel stops it before it has looked at the clock.
+    writer.wake();
+    assert_eq!(tap.complete_until(Time(90)), Time::START);
+    writer.woke(Time(50));
+    assert_eq!(tap.complete_until(Time(90)), Time(50));
+    writer.read(Time(60), ConnId(7), &[1; 100]);
+    writer.read(Time(70), ConnId(7), &[1; 100]);
+    assert_eq!(writer.flush(Time(80)), Time(60) + TAP_FLUSH_EVERY);
+    assert_eq!(tap.complete_until(Time(90)), Time(60), "it has that in hand");
+    let later = Time(60) + TAP_FLUSH_EVERY;
+    writer.flush(later);
+    assert_eq!(tap.complete_until(later), later);
+    assert_eq!(drained(&tap).0.len(), 200);
 }
 
 #[test]

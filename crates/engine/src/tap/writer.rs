@@ -1,6 +1,7 @@
 //! The worker's end of the tap.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use aldis_control::Time;
@@ -164,13 +165,37 @@ impl TapWriter {
     #[inline]
     pub(crate) fn flush(&mut self, now: Time) -> Time {
         if self.chunk.is_empty() {
+            self.set_since(Time::NEVER);
             return Time::NEVER;
         }
         if self.flush_at > now {
             return self.flush_at;
         }
         self.give_away();
+        self.set_since(Time::NEVER);
         Time::NEVER
+    }
+
+    /// The lane slept, and looks at the clock next.
+    #[inline]
+    pub(crate) fn wake(&self) {
+        if self.is_on() && self.chunk.is_empty() {
+            self.set_since(Time::START);
+        }
+    }
+
+    /// It is this time, or later.
+    #[inline]
+    pub(crate) fn woke(&self, now: Time) {
+        if self.is_on() && self.chunk.is_empty() {
+            self.set_since(now);
+        }
+    }
+
+    /// What it gives away from here on is not older.
+    #[inline]
+    fn set_since(&self, since: Time) {
+        self.shared.lanes[self.lane].since.store(since.0, Ordering::Release);
     }
 
     #[cold]
@@ -222,6 +247,7 @@ impl TapWriter {
         };
         self.chunk = chunk;
         self.flush_at = now + TAP_FLUSH_EVERY;
+        self.set_since(now);
         let [records, bytes] = std::mem::take(&mut self.lost);
         if records > 0 {
             self.chunk.put(head(kind::GAP, now, ConnId(records)).valued(bytes), &[]);

@@ -34,7 +34,9 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
         let slept = until > self.now;
         stats.wakeups.add(slept.into());
         self.net.poll(until, &mut self.readiness).expect("polling our own descriptors cannot fail");
+        self.tap.wake();
         self.now = self.net.now();
+        self.tap.woke(self.now);
         if slept {
             self.accounted = self.now;
         }

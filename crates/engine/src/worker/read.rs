@@ -3,6 +3,7 @@
 use std::io;
 use std::mem;
 use std::sync::Arc;
+use std::time::Duration;
 
 use aldis_control::session::Close;
 
@@ -31,6 +32,9 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
         let conn = &visit.conn;
         let mut state = conn.state();
         state.note(visit.events);
+        if self.tap.is_on() {
+            self.come_behind(conn, &mut state);
+        }
         let waited = self.now.0.saturating_sub(conn.queued_at().0);
         self.stats.visits.add(1);
         self.stats.queue_wait_ns.record(waited);
@@ -52,6 +56,17 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
                 self.end(conn, why);
             }
         }
+    }
+
+    /// A recording has the visits of a connection by their times, whichever workers make them. So
+    /// this one is later than the one before, and than what the connection was queued for, though
+    /// the worker may have looked at the clock before that.
+    fn come_behind(&mut self, conn: &Conn<N::Socket>, state: &mut State) {
+        let before = conn.queued_at().max(state.visited_at);
+        if before >= self.now {
+            self.now = self.net.now().max(before + Duration::from_nanos(1));
+        }
+        state.visited_at = self.now;
     }
 
     /// Receives the signals, lets waiting output go on, and reads at most `read_max` bytes; more
