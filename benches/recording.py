@@ -12,7 +12,7 @@ the repository, on a machine that does nothing else:
 import argparse, contextlib, shlex, signal, statistics, subprocess, sys, time
 
 import sharing
-from figures import ALDIS, LOAD_CORE, PORT, running
+from figures import ALDIS, CONTROLLER_CORE, LOAD_CORE, PORT, running
 
 HOW = {"nothing": "", "a ring of 64 MiB": "--recording-mib 64", "a client": ""}
 NOTHING, CLIENT = "nothing", "a client"
@@ -23,11 +23,12 @@ RECORDED_WITHIN = 0.1
 class Recorded(sharing.Loaded):
     """A controller, its load, and what records."""
 
-    def __init__(self, up, how, apps, load, port):
+    def __init__(self, up, how, options, load, port):
         http = f"127.0.0.1:{port + 1000}"
         self.metrics = f"http://{http}/metrics"
-        self.controller = up.enter_context(running(f"{ALDIS} run --http {http} --listen 127.0.0.1:{{port}} --workers 1 --log error "
-                                                   f"{apps} {HOW[how]}", port=port))
+        cores = CONTROLLER_CORE if options.workers == 1 else "0,1"
+        self.controller = up.enter_context(running(f"{ALDIS} run --http {http} --listen 127.0.0.1:{{port}} --workers {options.workers} "
+                                                   f"--log error {options.apps} {HOW[how]}", cores=cores, port=port))
         self.client = None
         if how == CLIENT:
             self.client = subprocess.Popen(shlex.split(f"taskset -c {LOAD_CORE} {ALDIS} record --http http://{http} --out -"),
@@ -52,13 +53,13 @@ class Recorded(sharing.Loaded):
         return cpu_ns / max(self.rest() - served, 1)
 
 
-def measure(options, apps, load):
+def measure(options, load):
     """The turns of each, and a line for each ratio."""
-    print(f"\n## {apps or 'default applications'}\n\n    {ALDIS} bench 127.0.0.1:{PORT} {load}\n", flush=True)
+    print(f"\n## {options.apps or 'default applications'}, workers: {options.workers}\n\n    {ALDIS} bench 127.0.0.1:{PORT} {load}\n", flush=True)
     seen = {how: [] for how in HOW}
     for _ in range(options.rounds):
         with contextlib.ExitStack() as up:
-            subjects = {how: Recorded(up, how, apps, load, PORT + place) for place, how in enumerate(HOW)}
+            subjects = {how: Recorded(up, how, options, load, PORT + place) for place, how in enumerate(HOW)}
             for subject in subjects.values():
                 subject.begin()
             for subject in subjects.values():
@@ -82,11 +83,12 @@ def main():
     parser.add_argument("--rates", default="full,300000", help="requests a second that are offered, separated by commas; "
                         "full: as many as are answered (full,300000)")
     parser.add_argument("--apps", default=None, help="applications, separated by commas (those of `aldis run`)")
+    parser.add_argument("--workers", type=int, default=1, help="workers; more than 1 share both cores with the load (1)")
     options = parser.parse_args()
-    apps = f"--apps {options.apps}" if options.apps else ""
+    options.apps = f"--apps {options.apps}" if options.apps else ""
     for rate in options.rates.split(","):
         limit = "" if rate == "full" else f" --rate {int(rate)}"
-        measure(options, apps, f"-s 16 -M 1000 --outstanding 400 --poll{limit}")
+        measure(options, f"-s 16 -M 1000 --outstanding 400 --poll{limit}")
 
 
 if __name__ == "__main__":

@@ -27,8 +27,7 @@ for byte. Nothing is listened to, and no switch is touched.
 The recording has to begin before the switches connect, or with the controller: run it with
 --recording-mib 64, and save with \"aldis record --last\". Where the controller has a configuration,
 give the same file with --config. What came over HTTP and is no message to a switch, as new rules, is
-not in a recording. Of several workers, what two did in the same moment may have been in another
-order; of one (\"aldis run --workers 1\") all comes out the same.
+not in a recording.
 
 Examples:
   aldis replay net.pcapng                            is the same sent again?
@@ -99,11 +98,12 @@ fn play(args: &Args, mode: PlayMode) -> Result<ExitCode, String> {
     eprintln!("aldis: {}", look.introduce(file, &names));
     look.notes().for_each(|note| eprintln!("aldis: {note}"));
     let (begin_ns, workers) = (look.begin_ns, look.head.workers);
+    let in_order = look.is_one_after_the_other();
     let replay = plan.start(look.tags).map_err(|why| told(file, &why))?;
     let mut player = Player::new(replay, mode, begin_ns, until);
     let end = player.run(file)?;
     if let PlayEnd::Other(_) = &end
-        && workers > 1
+        && !in_order
     {
         eprintln!(
             "aldis: it is of {workers} workers: what two of them did to one table in the same moment \

@@ -50,6 +50,9 @@ pub(super) struct RecordingLook {
     gap: Option<(u64, u64, u64)>,
     /// Requests that were shed.
     shed: u64,
+    /// How often a worker began to run applications while another one did, and when none did.
+    beside: u64,
+    alone: u64,
     /// Whether applications were started, stopped or put in another order.
     changes: bool,
     /// Why it cannot be read to its end.
@@ -92,6 +95,8 @@ impl RecordingLook {
             known: 0,
             gap: None,
             shed: 0,
+            beside: 0,
+            alone: 0,
             changes: false,
             bad: None,
         };
@@ -134,6 +139,8 @@ impl RecordingLook {
             WholeEvent::Marked(Mark::Shed { requests }) => {
                 self.shed = self.shed.saturating_add(*requests);
             }
+            WholeEvent::Marked(Mark::Apps { alone: true, .. }) => self.alone += 1,
+            WholeEvent::Marked(Mark::Apps { alone: false, .. }) => self.beside += 1,
             WholeEvent::Marked(Mark::LineUp { .. }) => self.changes = true,
             _ => {}
         }
@@ -188,6 +195,11 @@ impl RecordingLook {
                 ms % 1000
             ),
         }
+    }
+
+    /// Whether no two workers ran applications in the same moment.
+    pub(super) fn is_one_after_the_other(&self) -> bool {
+        self.head.workers == 1 || (self.alone > 0 && self.beside == 0)
     }
 
     /// What it is, in a sentence.

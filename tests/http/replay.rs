@@ -69,6 +69,34 @@ fn what_was_recorded_comes_out_again_and_other_applications_send_something_else(
 }
 
 #[test]
+fn what_two_workers_did_in_the_same_moment_comes_out_in_that_order() {
+    let folder = Folder::new("replay-workers");
+    let file = folder.file("net.pcapng");
+    let args = ["--http", "127.0.0.1:0", "--recording-mib", "64", "--workers", "2"];
+    let mut controller = Running::start(&args);
+    let api = Api::of(&mut controller);
+    let url = format!("http://{}", api.address);
+    // Hosts of two rows ask one another, sixteen at a time, and the paths are moved once.
+    let mut script: Vec<String> = (0..240)
+        .map(|at| {
+            let (from, to) = (at % 16, (at + 1 + at / 16) % 16);
+            format!("{}ms ping h{} h{}", 500 + at / 16 * 20, from + 1, to + 1)
+        })
+        .collect();
+    script.push("1s link-down s1 s5".into());
+    let script: Vec<&str> = script.iter().map(String::as_str).collect();
+    let _network = Network::start(&controller, Version::V13, "fat-tree,4", &script);
+    when(&api, "/api/v1/hosts", |hosts| hosts["total"] == 16);
+    std::thread::sleep(Duration::from_secs(4));
+    let (code, _, words) = said(&["record", "--http", &url, "--out", &file, "--last", "24h"]);
+    assert_eq!(code, 0, "{words}");
+    assert!(words.contains("nothing is missing"), "{words}");
+    let (code, stdout, stderr) = said(&["replay", &file]);
+    assert_eq!(code, 0, "{stdout}{stderr}");
+    assert!(!stderr.contains("of 2 workers"), "{stderr}");
+}
+
+#[test]
 fn a_replay_goes_step_by_step_and_up_to_a_time() {
     let folder = Folder::new("replay-step");
     let file = folder.file("net.pcapng");

@@ -179,6 +179,7 @@ impl RecorderTurns {
     fn rest(&mut self) {
         let listens = !self.clients.is_empty() || !self.waiting.is_empty();
         self.turn(self.ring.is_some() || listens);
+        self.engine.tap().want_app_lock(self.can_be_played());
         let is_behind = self.clients.iter().any(RecordingClient::is_behind);
         let grows = self.ring.as_ref().is_some_and(RecordingRing::grows);
         let time = match &self.ring {
@@ -188,6 +189,13 @@ impl RecorderTurns {
             None => return thread::park(),
         };
         thread::park_timeout(time);
+    }
+
+    /// Whether something is recorded that can be played back: of which nothing is missing.
+    fn can_be_played(&self) -> bool {
+        self.ring.as_ref().is_some_and(RecordingRing::is_whole)
+            || self.clients.iter().any(RecordingClient::is_whole)
+            || !self.waiting.is_empty()
     }
 
     /// How long a recording rests. A worker that has few chunks left gets some back as soon as what

@@ -271,6 +271,10 @@ pub const TAP_CHUNK_SMALL: usize = 32 * 1024;
 /// enough to do.
 pub const TAP_CHUNKS: usize = 64;
 
+/// How long a worker waits to run applications alone, for a recording that is to be played back:
+/// the batch of another worker takes some milliseconds at most, unless an application hangs.
+pub const APP_LOCK_WITHIN: Duration = Duration::from_millis(100);
+
 /// Bytes of a batch in a replay: more than any worker gathers.
 pub(crate) const REPLAY_BATCH_MAX: usize = 128 * 1024 * 1024;
 

@@ -262,7 +262,7 @@ impl Replay {
             Mark::Acted { before, after } => {
                 worker.play_acted(&world_of(before), &world_of(after));
             }
-            Mark::LineUp { .. } | Mark::Shed { .. } => {}
+            Mark::Apps { .. } | Mark::LineUp { .. } | Mark::Shed { .. } => {}
         }
     }
 

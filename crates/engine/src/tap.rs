@@ -27,10 +27,12 @@ use crossbeam_queue::ArrayQueue;
 
 use crate::limits::{TAP_CHUNK, TAP_CHUNK_SMALL, TAP_CHUNKS};
 
+mod app_lock;
 mod chunk;
 mod past_caches;
 mod writer;
 
+use app_lock::AppLock;
 pub use chunk::{Chunk, ChunkTally};
 pub(crate) use writer::TapWriter;
 
@@ -38,6 +40,7 @@ pub(crate) use writer::TapWriter;
 #[derive(Debug)]
 pub(crate) struct TapShared {
     on: AtomicBool,
+    app_lock: AppLock,
     lanes: Box<[TapLane]>,
     /// The recorder's thread.
     recorder: OnceLock<Thread>,
@@ -64,8 +67,8 @@ impl TapShared {
             chunk: if index < workers { TAP_CHUNK } else { TAP_CHUNK_SMALL },
             since: AtomicU64::new(Time::NEVER.0),
         };
-        let (on, recorder) = Default::default();
-        TapShared { on, lanes: (0..=workers).map(lane).collect(), recorder }
+        let (on, app_lock, recorder) = Default::default();
+        TapShared { on, app_lock, lanes: (0..=workers).map(lane).collect(), recorder }
     }
 
     fn wake_recorder(&self) {
@@ -119,9 +122,18 @@ impl Tap {
         self.0.on.store(true, Ordering::Relaxed);
     }
 
+    /// Whether workers run applications one after the other, in an order that the recording tells:
+    /// else two of them that use one table in the same moment may be played back in another order.
+    /// One worker needs no such order.
+    pub fn want_app_lock(&self, wanted: bool) {
+        let workers = self.lanes() - 1;
+        self.0.app_lock.want(wanted && workers > 1);
+    }
+
     /// Turns it off. Workers give away the chunk in hand with their next poll.
     pub fn turn_off(&self) {
         self.0.on.store(false, Ordering::Relaxed);
+        self.want_app_lock(false);
         for lane in &self.0.lanes {
             while lane.free.pop().is_some() {}
         }

@@ -426,6 +426,7 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
             self.write.finish(&mut self.net, conn, self.now);
             let _ = drain(&mut self.net, conn, self.now);
             self.close(conn, Close::Stopping);
+            self.tap.unlock_apps();
         }
     }
 

@@ -98,6 +98,14 @@ pub enum Mark {
         /// When they began, in nanoseconds since the controller's start.
         ran_ns: u64,
     },
+    /// The worker runs applications from here on, or changes which switches they find, before a
+    /// batch or between two.
+    Apps {
+        /// Since when, in nanoseconds since the controller's start.
+        ran_ns: u64,
+        /// Whether no other worker runs applications until this one's output is sent.
+        alone: bool,
+    },
     /// From here on the worker reads this version of the World.
     Entered {
         /// The version.

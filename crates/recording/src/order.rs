@@ -2,9 +2,10 @@
 //!
 //! A recording has them by the time at which their worker looked for work. A batch ran later than
 //! that, and perhaps behind one that another worker began later. So a replay takes a batch at the
-//! time at which it ran. And a worker that entered a version of the World, or acted on one, waits
-//! until the publisher has made it: a worker's time is that of its last look for work, and so may
-//! be earlier. Within a lane, that is a worker or the publisher, the order stays as it is.
+//! time at which it ran, and what else applications do when they began to. And a worker that
+//! entered a version of the World, or acted on one, waits until the publisher has made it: a
+//! worker's time is that of its last look for work, and so may be earlier. Within a lane, that is a
+//! worker or the publisher, the order stays as it is.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io::Read;
@@ -282,7 +283,7 @@ fn has_more(event: &RecordedEvent<'_>) -> bool {
 /// By which time it is ordered.
 fn key(event: &PlayedEvent) -> u64 {
     match event.event {
-        WholeEvent::Marked(Mark::Batch { ran_ns }) => {
+        WholeEvent::Marked(Mark::Batch { ran_ns } | Mark::Apps { ran_ns, .. }) => {
             ran_ns.clamp(event.at_ns, event.at_ns.saturating_add(LOOK_AHEAD.as_nanos() as u64))
         }
         _ => event.at_ns,
@@ -321,6 +322,20 @@ mod tests {
         let events = [(10, 0, batch), (11, 0, mark(Mark::Ticked)), (40, 1, mark(Mark::Roused))];
         let workers: Vec<u16> = played(&events).into_iter().map(|(worker, _)| worker).collect();
         assert_eq!(workers, [1, 0, 0]);
+    }
+
+    #[test]
+    fn what_a_worker_waited_to_do_comes_when_it_did() {
+        let apps = mark(Mark::Apps { ran_ns: 50, alone: true });
+        let events = [
+            (10, 0, apps),
+            (10, 0, mark(Mark::Ticked)),
+            (20, 1, mark(Mark::Batch { ran_ns: 30 })),
+            (49, 1, mark(Mark::Roused)),
+            (60, 1, mark(Mark::Ticked)),
+        ];
+        let workers: Vec<u16> = played(&events).into_iter().map(|(worker, _)| worker).collect();
+        assert_eq!(workers, [1, 1, 0, 0, 1]);
     }
 
     #[test]

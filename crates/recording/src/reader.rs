@@ -277,7 +277,7 @@ impl<R: Read> RecordingReader<R> {
     /// The event of a custom block, where it has one.
     fn stamped(&self) -> Result<Option<TimedEvent<'_>>, Fault> {
         let Some((of, body)) = self.custom() else { return Ok(None) };
-        if !(custom::KNOWN..=custom::LINE_UP).contains(&of) || of == custom::ALIVE {
+        if !(custom::KNOWN..=custom::APPS).contains(&of) || of == custom::ALIVE {
             return Ok(None);
         }
         let short = || Fault::Garbled("a mark");
@@ -311,6 +311,7 @@ impl<R: Read> RecordingReader<R> {
 fn mark(of: u8, value: u64, second: impl FnOnce() -> Result<u64, Fault>) -> Option<Mark> {
     Some(match of {
         custom::BATCH => Mark::Batch { ran_ns: value },
+        custom::APPS => Mark::Apps { ran_ns: value, alone: second().ok()? != 0 },
         custom::ENTERED => Mark::Entered { version: value },
         custom::SECOND => Mark::Told { conn: value, second: true },
         custom::HEARD => Mark::Told { conn: value, second: false },

@@ -45,6 +45,7 @@ pub(crate) mod custom {
     pub(crate) const ROUSED: u8 = 14;
     pub(crate) const ACTED: u8 = 15;
     pub(crate) const LINE_UP: u8 = 16;
+    pub(crate) const APPS: u8 = 17;
 }
 
 /// Writes a recording, piece by piece, into buffers of the caller.
@@ -282,6 +283,7 @@ fn stamped(out: &mut Vec<u8>, of: u8, timed: &TimedEvent<'_>, fill: impl FnOnce(
 fn put_mark(timed: &TimedEvent<'_>, mark: Mark, out: &mut Vec<u8>) {
     let (of, values) = match mark {
         Mark::Batch { ran_ns } => (custom::BATCH, [ran_ns, 0]),
+        Mark::Apps { ran_ns, alone } => (custom::APPS, [ran_ns, alone.into()]),
         Mark::Entered { version } => (custom::ENTERED, [version, 0]),
         Mark::Told { conn, second: true } => (custom::SECOND, [conn, 0]),
         Mark::Told { conn, second: false } => (custom::HEARD, [conn, 0]),

@@ -68,6 +68,7 @@ fn event() -> impl Strategy<Value = OwnedEvent> {
         any::<u64>().prop_map(|value| {
             let mark = [
                 Mark::Batch { ran_ns: value },
+                Mark::Apps { ran_ns: value, alone: value & 16 != 0 },
                 Mark::Entered { version: value },
                 Mark::Told { conn: value, second: value & 16 != 0 },
                 Mark::Ticked,
@@ -75,7 +76,7 @@ fn event() -> impl Strategy<Value = OwnedEvent> {
                 Mark::Acted { before: value, after: !value },
                 Mark::LineUp { version: value },
                 Mark::Shed { requests: value },
-            ][(value & 7) as usize];
+            ][(value % 9) as usize];
             OwnedEvent::Plain(RecordedEvent::Marked(mark))
         }),
         (any::<u64>(), prop::collection::vec(any::<u8>(), 0..30))

@@ -35,6 +35,8 @@ pub(super) struct RecordingClient {
     waiting: usize,
     /// What it misses: events and bytes.
     missed: [u64; 2],
+    /// Whether it ever missed something.
+    lacks: bool,
     /// When it last got something.
     heard: u64,
     /// Whether nothing more is to come.
@@ -78,6 +80,7 @@ impl RecordingClient {
             pieces: VecDeque::new(),
             waiting: 0,
             missed: [0; 2],
+            lacks: false,
             heard: 0,
             ended: false,
         }
@@ -86,6 +89,11 @@ impl RecordingClient {
     /// Whether it wants what happens now.
     pub(super) fn is_live(&self) -> bool {
         !self.ended
+    }
+
+    /// Whether it has all so far of what it wants, and can be played back.
+    pub(super) fn is_whole(&self) -> bool {
+        self.is_live() && !self.lacks
     }
 
     /// Whether it has taken less than there was.
@@ -123,6 +131,7 @@ impl RecordingClient {
                 _ => 0,
             };
             self.missed = [self.missed[0] + 1, self.missed[1] + bytes as u64];
+            self.lacks = true;
             return;
         }
         if let [events, bytes] = std::mem::take(&mut self.missed)
@@ -131,6 +140,7 @@ impl RecordingClient {
             let gap = RecordedEvent::Gap { events, bytes };
             self.writer.put(&TimedEvent { event: gap, ..*event }, &mut self.piece);
         }
+        self.lacks |= matches!(event.event, RecordedEvent::Gap { .. });
         self.write(event);
     }
 
@@ -255,6 +265,7 @@ mod tests {
         let (sender, mut receiver) = channel();
         let mut client = RecordingClient::begin(sender, &RecordingRequest::default(), 0, "{}");
         client.put(&at(1, opened(7)), &|_| None);
+        assert!(client.is_whole());
         let bytes = vec![0; 60_000];
         let read = |bytes| RecordedEvent::Read { conn: 7, bytes, more: false };
         for _ in 0..1000 {
@@ -266,6 +277,7 @@ mod tests {
             pieces.extend(receiver.pieces().flatten());
             assert!(client.send(3));
         }
+        assert!(client.is_live() && !client.is_whole());
         client.put(&at(4, read(&bytes[..10])), &|_| None);
         client.send(5);
         pieces.extend(receiver.pieces().flatten());

@@ -59,6 +59,8 @@ pub(super) struct RecordingRing {
     looked_at: u64,
     /// What was thrown away lately.
     thrown: VecDeque<ChunkTally>,
+    /// Whether the budget was not enough at any time.
+    left_out: bool,
 }
 
 impl RecordingRing {
@@ -76,7 +78,13 @@ impl RecordingRing {
             known_max: KNOWN_MIN,
             looked_at: 0,
             thrown,
+            left_out: false,
         }
+    }
+
+    /// Whether it has all since the beginning, and can be played back.
+    pub(super) fn is_whole(&self) -> bool {
+        self.thrown.is_empty() && !self.left_out
     }
 
     /// Begins with these connections.
@@ -133,6 +141,7 @@ impl RecordingRing {
             self.owed.pop_front();
             self.budget.take();
         }
+        self.left_out |= !self.owed.is_empty();
     }
 
     /// Hands out an empty chunk to each lane that is owed one: what the lane left out comes to be

@@ -26,6 +26,7 @@ pub(super) mod kind {
     pub(in crate::tap) const ROUSED: u8 = 12;
     pub(in crate::tap) const ACTED: u8 = 13;
     pub(in crate::tap) const LINE_UP: u8 = 14;
+    pub(in crate::tap) const APPS: u8 = 15;
 
     /// The next record belongs to this one.
     pub(in crate::tap) const MORE: u8 = 1;
@@ -33,6 +34,8 @@ pub(super) mod kind {
     pub(in crate::tap) const OUTSIDE: u8 = 2;
     /// Told that a second passed.
     pub(in crate::tap) const SECOND: u8 = 4;
+    /// No other worker runs applications.
+    pub(in crate::tap) const ALONE: u8 = 8;
 }
 
 /// What a lane filled.
@@ -176,6 +179,9 @@ impl Chunk {
             kind::GAP => RecordedEvent::Gap { events: conn, bytes: value },
             kind::PUBLISHED => {
                 RecordedEvent::Published { began_ns: value, version: conn, taken: bytes }
+            }
+            kind::APPS => {
+                RecordedEvent::Marked(Mark::Apps { ran_ns: value, alone: has(kind::ALONE) })
             }
             kind => RecordedEvent::Marked(mark(kind, conn, value, has(kind::SECOND))),
         };

@@ -3,6 +3,7 @@
 use std::time::{Duration, Instant};
 
 use aldis_control::Time;
+use aldis_control::stats::WorkerStats;
 use aldis_recording::{Mark, RecordedEvent};
 
 use super::*;
@@ -106,6 +107,31 @@ fn a_worker_that_does_not_run_holds_back_what_is_complete() {
     writer.flush(later);
     assert_eq!(tap.complete_until(later), later);
     assert_eq!(drained(&tap).0.len(), 200);
+}
+
+#[test]
+fn one_worker_alone_has_nothing_to_wait_for() {
+    let (tap, mut writer) = tap();
+    tap.turn_on();
+    tap.want_app_lock(true);
+    assert_eq!(writer.lock_apps(&WorkerStats::default()), None);
+    let shared = Arc::new(TapShared::new(2));
+    let [mut one, mut other] = [0, 1].map(|lane| TapWriter::new(Arc::clone(&shared), lane));
+    let (tap, stats) = (Tap(shared), WorkerStats::default());
+    tap.turn_on();
+    tap.want_app_lock(true);
+    assert_eq!(one.lock_apps(&stats), Some(true));
+    assert_eq!(one.lock_apps(&stats), None, "it has it");
+    assert_eq!(other.lock_apps(&stats), Some(false), "it waited long enough");
+    other.unlock_apps();
+    one.unlock_apps();
+    assert_eq!(other.lock_apps(&stats), Some(true));
+    // What was locked is unlocked, also where it is not wanted any more.
+    tap.turn_off();
+    other.unlock_apps();
+    tap.turn_on();
+    tap.want_app_lock(true);
+    assert_eq!(one.lock_apps(&stats), Some(true));
 }
 
 #[test]

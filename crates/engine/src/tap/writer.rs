@@ -5,6 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use aldis_control::Time;
+use aldis_control::stats::WorkerStats;
 use aldis_control::world::TakenReports;
 use aldis_recording::Endpoints;
 
@@ -28,8 +29,21 @@ pub(crate) struct TapWriter {
     has_woken: bool,
     /// Whether the visit in hand received signals.
     signalled: bool,
+    /// Whether the worker runs applications under the application lock.
+    app_run: AppRun,
     /// Scratch of the publisher.
     taken: Vec<u8>,
+}
+
+/// How a worker runs applications just now.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum AppRun {
+    /// It does not, or the application lock is not wanted.
+    Unlocked,
+    /// It has the application lock.
+    Alone,
+    /// It waited for the application lock, and went on without.
+    Beside,
 }
 
 impl TapWriter {
@@ -42,6 +56,7 @@ impl TapWriter {
             lost: [0; 2],
             has_woken: false,
             signalled: false,
+            app_run: AppRun::Unlocked,
             taken: Vec::new(),
         }
     }
@@ -50,6 +65,43 @@ impl TapWriter {
     #[inline(always)]
     pub(crate) fn is_on(&self) -> bool {
         self.shared.is_on()
+    }
+
+    /// Applications are about to run: takes the application lock, where that is wanted and was not
+    /// done. Returns whether the worker has it, where it was done now.
+    #[inline(always)]
+    pub(crate) fn lock_apps(&mut self, stats: &WorkerStats) -> Option<bool> {
+        let takes = self.shared.app_lock.is_wanted() && self.app_run == AppRun::Unlocked;
+        takes.then(|| self.take_app_lock(stats))
+    }
+
+    #[cold]
+    fn take_app_lock(&mut self, stats: &WorkerStats) -> bool {
+        let alone = self.shared.app_lock.take(stats);
+        self.app_run = if alone { AppRun::Alone } else { AppRun::Beside };
+        alone
+    }
+
+    /// No more applications run: releases the application lock.
+    #[inline(always)]
+    pub(crate) fn unlock_apps(&mut self) {
+        if self.app_run != AppRun::Unlocked {
+            self.release_app_lock();
+        }
+    }
+
+    #[cold]
+    fn release_app_lock(&mut self) {
+        if std::mem::replace(&mut self.app_run, AppRun::Unlocked) == AppRun::Alone {
+            self.shared.app_lock.release();
+        }
+    }
+
+    /// Applications run from `began` on.
+    #[cold]
+    pub(crate) fn apps_began(&mut self, at: Time, began: Time, alone: bool) {
+        let flags = if alone { kind::ALONE } else { 0 };
+        self.put(head(kind::APPS, at, ConnId(0)).with(flags).valued(began.0), &[]);
     }
 
     /// A connection was adopted.

@@ -85,7 +85,7 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
             return;
         }
         let requests = self.batch.requests.len();
-        let began = self.net.now();
+        let began = self.lock_apps_for_batch();
         self.run_batch();
         self.stage = Stage::Write { requests, began, drained };
     }
@@ -123,7 +123,7 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
     /// Runs the batch and writes its replies at once: something has to happen between two batches.
     pub(super) fn finish_batch(&mut self) {
         if self.batch.holds_something() {
-            let began = self.tap.is_on().then(|| self.net.now());
+            let began = self.tap.is_on().then(|| self.lock_apps_for_batch());
             if !self.hand_on() {
                 self.run_batch();
             }

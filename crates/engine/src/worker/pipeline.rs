@@ -7,7 +7,7 @@ use std::sync::Arc;
 use aldis_control::output::taker;
 use aldis_control::switch::SwitchInfo;
 use aldis_control::world::View;
-use aldis_control::{Batch, Event, EventKind, World};
+use aldis_control::{Batch, Event, EventKind, Time, World};
 
 use super::{Forward, Worker};
 use crate::conn::switch_lock::SwitchLock;
@@ -43,9 +43,31 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
         self.batch.clear_requests();
     }
 
+    /// Applications run from here on, or the switches change that they find, until their output is
+    /// sent. Where a recording wants it, no other worker does that meanwhile.
+    #[inline]
+    pub(super) fn lock_apps(&mut self) {
+        if let Some(alone) = self.tap.lock_apps(&self.stats) {
+            let began = self.net.now();
+            self.tap.apps_began(self.now, began, alone);
+        }
+    }
+
+    /// The same for the batch in hand. Returns when it begins to run, which its mark in a recording
+    /// says.
+    #[inline]
+    pub(super) fn lock_apps_for_batch(&mut self) -> Time {
+        let runs = !self.batch.requests.is_empty();
+        if runs && self.tap.lock_apps(&self.stats) == Some(false) {
+            self.tap.apps_began(self.now, self.now, false);
+        }
+        self.net.now()
+    }
+
     /// Enters the worker as a reader of the newest World, unless the batch has one already.
     #[inline]
     pub(super) fn enter_world(&mut self) {
+        self.lock_apps();
         if self.has_world && !self.reads_world {
             if self.shared.world.enter(self.index, &mut self.world) {
                 self.tap.entered(self.now, self.world.version());

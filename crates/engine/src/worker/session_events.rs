@@ -65,8 +65,11 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
             self.stats.evictions.add(1);
             conn.dpid().into_iter().for_each(|dpid| self.registry.evicted(dpid));
         }
+        self.lock_apps();
         conn.set_gone();
         if self.tap.is_on() {
+            // What another worker has just written to it stands before.
+            self.now = self.net.now();
             self.enter_world();
             self.tap.closed(self.now, conn.id);
         }
@@ -165,6 +168,7 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
                 changes.iter().for_each(|change| self.change_port(conn, *change));
             }
             Step::AuxiliaryUp { dpid, .. } => {
+                self.lock_apps();
                 self.shared.switches.enter_auxiliary(dpid, conn);
                 self.report_up(conn, true);
                 state.catch_up();
@@ -226,6 +230,7 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
             );
             self.event_sink.emit(ControllerEvent::Noted { words, warns: true });
         }
+        self.lock_apps();
         self.enter(conn, member);
         self.serve(conn, state);
         Ok(())

@@ -17,9 +17,15 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
     /// Writes the output. A connection that cannot take it is signalled to end.
     #[inline]
     pub(super) fn send(&mut self) {
+        let has_commands = self.output.has_commands();
+        if !has_commands {
+            self.tap.unlock_apps();
+        }
         self.write_spans();
-        if self.output.has_commands() {
+        if has_commands {
+            // Which switches there are stays as it is until then.
             self.write_remote();
+            self.tap.unlock_apps();
         }
         self.emit_events();
         self.exit_world();
