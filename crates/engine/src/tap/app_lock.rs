@@ -6,27 +6,28 @@
 //! order. They read, chop and write beside each other as ever. While it is not wanted, the lock is
 //! a test.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::hint::spin_loop;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
 use aldis_control::stats::WorkerStats;
 
 use crate::limits::APP_LOCK_WITHIN;
 
+/// How often a worker looks again before it sleeps: for some microseconds, as long as most batches
+/// take.
+const LOOKS: usize = 200;
+
 /// Shared by the workers.
 #[derive(Debug, Default)]
 pub(super) struct AppLock {
     wanted: AtomicBool,
-    state: Mutex<AppLockState>,
-    freed: Condvar,
-}
-
-#[derive(Debug, Default)]
-struct AppLockState {
-    held: bool,
-    /// Workers that wait for it.
-    waiting: usize,
+    held: AtomicBool,
+    /// Workers that sleep until it is released.
+    sleeping: AtomicUsize,
+    sleep: Mutex<()>,
+    released: Condvar,
 }
 
 impl AppLock {
@@ -42,31 +43,51 @@ impl AppLock {
     /// Waits for it, and counts in `stats` how long. Returns whether this worker has it: one that
     /// waited for [`APP_LOCK_WITHIN`] goes on without.
     pub(super) fn take(&self, stats: &WorkerStats) -> bool {
-        let mut state = self.state();
-        if state.held {
-            let began = Instant::now();
-            state.waiting += 1;
-            let freed = self.freed.wait_timeout_while(state, APP_LOCK_WITHIN, |state| state.held);
-            (state, _) = freed.unwrap_or_else(PoisonError::into_inner);
-            state.waiting -= 1;
-            stats.lock_wait_ns.add(began.elapsed().as_nanos() as u64);
-        }
-        !std::mem::replace(&mut state.held, true)
+        self.take_if_free() || self.wait(stats)
+    }
+
+    fn take_if_free(&self) -> bool {
+        !self.held.swap(true, Ordering::SeqCst)
+    }
+
+    fn wait(&self, stats: &WorkerStats) -> bool {
+        let began = Instant::now();
+        let took = self.look_again() || self.wait_asleep();
+        stats.lock_wait_ns.add(began.elapsed().as_nanos() as u64);
+        took
+    }
+
+    fn look_again(&self) -> bool {
+        (0..LOOKS).any(|_| {
+            spin_loop();
+            !self.held.load(Ordering::Relaxed) && self.take_if_free()
+        })
+    }
+
+    /// Either this worker is seen asleep as the lock is released, or it sees that it was: it says
+    /// that it sleeps before it looks, and the other one looks behind the release.
+    fn wait_asleep(&self) -> bool {
+        let asleep = self.sleep.lock().unwrap_or_else(PoisonError::into_inner);
+        self.sleeping.fetch_add(1, Ordering::SeqCst);
+        let mut took = false;
+        let is_held = |(): &mut ()| {
+            took = self.take_if_free();
+            !took
+        };
+        let woken = self.released.wait_timeout_while(asleep, APP_LOCK_WITHIN, is_held);
+        drop(woken.unwrap_or_else(PoisonError::into_inner));
+        self.sleeping.fetch_sub(1, Ordering::SeqCst);
+        took
     }
 
     /// The worker that has it gives it back.
     pub(super) fn release(&self) {
-        let mut state = self.state();
-        state.held = false;
-        let waits = state.waiting > 0;
-        drop(state);
-        if waits {
-            self.freed.notify_one();
+        self.held.store(false, Ordering::SeqCst);
+        if self.sleeping.load(Ordering::SeqCst) > 0 {
+            // One that is about to sleep does so first.
+            drop(self.sleep.lock().unwrap_or_else(PoisonError::into_inner));
+            self.released.notify_one();
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, AppLockState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
