@@ -1,5 +1,6 @@
 """Faults that are made for real, and what `aldis doctor` says of each. Functions of a fresh `Lab`."""
 
+import contextlib
 import json
 import os
 import signal
@@ -26,10 +27,10 @@ TOLD_S = 40
 OF_NEIGHBOURS = ("processor-stolen", "processor-busy", "processor-throttled")
 
 
-def doctor(*options):
+def doctor(*options, before=()):
     """The exit code and what is said as JSON."""
     start = time.monotonic()
-    command = [controller_command()[0], "doctor", "--json", *options]
+    command = [*before, controller_command()[0], "doctor", "--json", *options]
     done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=30, check=False)
     took = time.monotonic() - start
     expect(took < WITHIN_S, f"an answer within {WITHIN_S} s", f"{took:.1f} s")
@@ -355,8 +356,80 @@ def poor_machine(lab):
     finds("store-read-only")
 
 
+def processors(lab):
+    """A quota of the controller's control group; then what this machine may not be made to have: time that another machine takes,
+    and a processor that saves power. There the files of the kernel are others, for the doctor alone, and all behind them is as ever."""
+    lab.start_controller("--workers", "1")
+    bridge("s1", f"tcp:127.0.0.1:{PORT}")
+    finds_nothing()
+    with quota(lab.controller.child.pid, 0.3):
+        load = Process([controller_command()[0], "bench", f"127.0.0.1:{PORT}", "--switches", "4", "--loops", "60"],
+                       lab.path("load.log"))
+        try:
+            shown("processor-throttled", doctor)
+        finally:
+            load.stop()
+    folder = lab.path("kernel")
+    os.makedirs(f"{folder}/cpu/cpu0/cpufreq")
+    for name, text in (("scaling_governor", "powersave"), ("scaling_cur_freq", "800000"), ("cpuinfo_max_freq", "3200000")):
+        with open(f"{folder}/cpu/cpu0/cpufreq/{name}", "w", encoding="ascii") as file:
+            file.write(f"{text}\n")
+    with open(f"{folder}/stat", "w", encoding="ascii") as file:
+        file.write("cpu  100 0 100 800 0 0 0 0 0 0\n")
+    # Half a second later fifty of a hundred ticks more are stolen.
+    script = (f"mount --bind {folder}/stat /proc/stat && mount --bind {folder}/cpu /sys/devices/system/cpu && "
+              f"{{ sleep 0.5; echo 'cpu  110 0 110 830 0 0 0 50 0 0' > {folder}/stat; }} & sleep 0.2; exec \"$0\" \"$@\"")
+    finding = shown("processor-stolen", lambda: doctor(before=("unshare", "--mount", "sh", "-c", script)))
+    expect("50 %" in finding["title"], "half of the time", finding)
+    with open(f"{folder}/stat", "w", encoding="ascii") as file:
+        file.write("cpu  100 0 100 800 0 0 0 0 0 0\n")
+    finding = shown("processor-slow", lambda: doctor(before=("unshare", "--mount", "sh", "-c", script)))
+    expect("25 %" in finding["title"] and "powersave" in finding["title"], "a quarter of the frequency", finding)
+
+
+def shown(name, look):
+    """Looks until this diagnosis is there, wherever it stands."""
+    last = {}
+
+    def is_there():
+        last["code"], last["said"] = look()
+        return next((found for found in last["said"]["findings"] if found["id"] == name), None)
+
+    return wait_until(name, is_there, TOLD_S, seen=lambda: json.dumps(last, indent=1))
+
+
+@contextlib.contextmanager
+def quota(pid, processors):
+    """A control group of its own, of either version, in which a process has so much of the processors."""
+    period = 100_000
+    root = next((root for root in ("/sys/fs/cgroup/cpu", "/sys/fs/cgroup") if os.path.exists(f"{root}/cgroup.procs")), None)
+    expect(root is not None, "control groups", "none in /sys/fs/cgroup")
+    group = f"{root}/aldis-test-{os.getpid()}"
+    with open(f"/proc/{pid}/cgroup", encoding="ascii") as file:
+        own = next(line.split(":", 2)[2].strip() for line in file if line.split(":", 2)[1] in ("", "cpu", "cpu,cpuacct"))
+
+    def write(path, text):
+        with open(path, "w", encoding="ascii") as file:
+            file.write(text)
+
+    if root == "/sys/fs/cgroup":
+        write(f"{root}/cgroup.subtree_control", "+cpu")
+    os.mkdir(group)
+    try:
+        if root == "/sys/fs/cgroup":
+            write(f"{group}/cpu.max", f"{int(period * processors)} {period}")
+        else:
+            write(f"{group}/cpu.cfs_period_us", str(period))
+            write(f"{group}/cpu.cfs_quota_us", str(int(period * processors)))
+        write(f"{group}/cgroup.procs", str(pid))
+        yield
+        write(f"{root}{own}/cgroup.procs", str(pid))
+    finally:
+        os.rmdir(group)
+
+
 def all_of_them(_versions):
     """Pairs of a name and a function of a `Lab`."""
     for body in (no_controller, healthy, misdirected, versions, encrypted, twins, another_master, no_table_miss, one_way, rules,
-                 vlans, guest_away, nothing_forwards, full_table, stuck_switch, poor_machine):
+                 vlans, guest_away, nothing_forwards, full_table, stuck_switch, poor_machine, processors):
         yield f"doctor {body.__name__}", body

@@ -115,14 +115,30 @@ fn throttled_us(pid: Option<u32>) -> Option<u64> {
         Some(pid) => file(format!("/proc/{pid}/cgroup")),
         None => file("/proc/self/cgroup"),
     };
-    let folder = own.lines().find_map(|line| line.strip_prefix("0::/")).unwrap_or_default();
-    let root = Path::new("/sys/fs/cgroup");
-    let files = [root.join(folder).join("cpu.stat"), root.join("cpu.stat")];
-    throttled(&files.iter().map(file).find(|text| !text.is_empty())?)
+    let paths = quota_files(&own);
+    throttled(&paths.iter().map(file).find(|text| text.contains("throttled"))?)
 }
 
+/// The files that may say how the quota of a control group acts, by what a process says of its
+/// groups: version 2, where all is one tree, and version 1, where the processors have one of their
+/// own. In a container the path may be that of the host, and its own group is the root.
+fn quota_files(own: &str) -> Vec<PathBuf> {
+    let of = |line: &str| {
+        let (controllers, folder) = line.split_once(':')?.1.split_once(":/")?;
+        let root = match controllers {
+            "" => "/sys/fs/cgroup",
+            _ if controllers.split(',').any(|name| name == "cpu") => "/sys/fs/cgroup/cpu",
+            _ => return None,
+        };
+        Some([Path::new(root).join(folder).join("cpu.stat"), Path::new(root).join("cpu.stat")])
+    };
+    own.lines().filter_map(of).flatten().collect()
+}
+
+/// Microseconds, of version 2, or of version 1, which counts nanoseconds.
 fn throttled(stat: &str) -> Option<u64> {
-    stat.lines().find_map(|line| line.strip_prefix("throttled_usec ")?.trim().parse().ok())
+    let of = |name| stat.lines().find_map(|line| line.strip_prefix(name)?.trim().parse().ok());
+    of("throttled_usec ").or_else(|| of("throttled_time ").map(|ns: u64| ns / 1000))
 }
 
 /// The governor that all processors have, and the frequency of the first as a part of its highest.
@@ -251,7 +267,17 @@ mod tests {
     #[test]
     fn a_quota_and_a_frequency_are_read() {
         assert_eq!(throttled("usage_usec 7\nthrottled_usec 1234\nnr_bursts 0\n"), Some(1234));
+        assert_eq!(throttled("nr_throttled 3\nthrottled_time 1234567\n"), Some(1234));
         assert_eq!(throttled("usage_usec 7\n"), None);
+        let own = "12:cpuset:/a\n7:cpu,cpuacct:/docker/b\n0::/c/d.service\nodd";
+        let files = quota_files(own).into_iter().map(|path| path.display().to_string());
+        let wanted = [
+            "/sys/fs/cgroup/cpu/docker/b/cpu.stat",
+            "/sys/fs/cgroup/cpu/cpu.stat",
+            "/sys/fs/cgroup/c/d.service/cpu.stat",
+            "/sys/fs/cgroup/cpu.stat",
+        ];
+        assert_eq!(files.collect::<Vec<_>>(), wanted);
         let name = format!("aldis-doctor-{}", std::process::id());
         let folder = std::env::temp_dir().join(name);
         let cpu = folder.join("cpu0/cpufreq");

@@ -78,7 +78,7 @@ pub const THROTTLED: Diagnosis = Diagnosis {
     title: "a quota holds the processes here back: {percent} % of the time",
     shown_by: "cpu.stat of the control group, counted for a second",
     what_to_do: "Raise the quota of the container or unit (CPUQuota=, --cpus).",
-    command: "cat /sys/fs/cgroup/cpu.stat",
+    command: "cat /sys/fs/cgroup/cpu.stat || cat /sys/fs/cgroup/cpu/cpu.stat",
 };
 
 /// The processor runs slowly.
