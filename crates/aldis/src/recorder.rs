@@ -111,6 +111,8 @@ impl Recorder {
 /// What the head of each recording says.
 struct RecordingAbout {
     started_ns: u64,
+    /// Whether recordings of the design can be played back.
+    replays: bool,
     head: serde_json::Value,
 }
 
@@ -118,13 +120,15 @@ impl RecordingAbout {
     fn of(config: &Config, engine: &Handle) -> RecordingAbout {
         let since_1970 = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let started = u64::try_from(since_1970.as_nanos()).unwrap_or(u64::MAX);
+        let replays = aldis_engine::replay::can_replay(&config.design);
         let apps: Vec<&str> = config.apps().iter().map(|app| app.name()).collect();
         RecordingAbout {
             started_ns: started.saturating_sub(engine.now().0),
+            replays,
             head: json!({
                 "aldis": env!("CARGO_PKG_VERSION"),
                 "design": config.design.name,
-                "replays": aldis_engine::replay::can_replay(&config.design),
+                "replays": replays,
                 "workers": engine.tap().lanes() - 1,
                 "apps": apps,
             }),
@@ -193,9 +197,9 @@ impl RecorderTurns {
 
     /// Whether something is recorded that can be played back: of which nothing is missing.
     fn can_be_played(&self) -> bool {
-        self.ring.as_ref().is_some_and(RecordingRing::is_whole)
-            || self.clients.iter().any(RecordingClient::is_whole)
-            || !self.waiting.is_empty()
+        let ring = self.ring.as_ref().is_some_and(RecordingRing::is_whole);
+        let client = || self.clients.iter().any(RecordingClient::is_whole);
+        self.about.replays && (ring || client() || !self.waiting.is_empty())
     }
 
     /// How long a recording rests. A worker that has few chunks left gets some back as soon as what
