@@ -1,7 +1,8 @@
 //! The suite of the package: built twice, installed in a folder, started from there, and removed.
 
+use super::machine::Machine;
 use super::target::{self, Target};
-use super::{container, debian, machine, said, text};
+use super::{container, debian, said, text};
 use crate::suites::{SuiteTally, cargo, succeeds};
 use std::fs;
 use std::io::{self, BufRead, BufReader};
@@ -35,11 +36,12 @@ const CHECKS: [Check; 7] = [
 
 /// Checks that take minutes, or programs and rights that few machines have, by the names that
 /// [`MORE`] takes.
-const MORE_CHECKS: [(&str, Check); 4] = [
+const MORE_CHECKS: [(&str, Check); 5] = [
     ("static", ("the static program starts", Tried::static_starts)),
     ("arm64", ("the package for ARM is one, and its program starts", Tried::arm64_starts)),
     ("container", ("the image starts, read-only and without root", Tried::image_starts)),
     ("systemd", ("a machine with systemd runs it", Tried::machine_is_well)),
+    ("bare", ("a Debian that has nothing but itself gets to a ping", Tried::bare_machine_pings)),
 ];
 
 /// The variable that names more checks, with spaces or commas between them.
@@ -202,7 +204,20 @@ impl Tried {
     }
 
     fn machine_is_well(&self) -> io::Result<bool> {
-        machine::is_well(&self.package, &self.folder)
+        self.is_well_on(&Machine::this())
+    }
+
+    fn bare_machine_pings(&self) -> io::Result<bool> {
+        self.is_well_on(&Machine::bare(&self.page(), &self.root.join("target/package/bare"))?)
+    }
+
+    /// The page that says how it is installed.
+    fn page(&self) -> PathBuf {
+        self.root.join("docs/installing.md")
+    }
+
+    fn is_well_on(&self, machine: &Machine) -> io::Result<bool> {
+        machine.is_well(&self.package, &self.page(), &self.folder)
     }
 
     fn static_starts(&self) -> io::Result<bool> {
