@@ -15,8 +15,8 @@ ok "neither the package nor Mininet nor Open vSwitch is there"
 
 mapfile -t commands < <(sed -n '/^## The package/,/^## /s/^sudo //p' /tried/installing.md)
 [ ${#commands[@]} -ge 2 ] && [ ${#commands[@]} -le 4 ]
-mkdir -p /work/target/package && cp /tried/aldis.deb /work/target/package/aldis_0.1.0_amd64.deb
-cd /work
+mkdir -p /root/aldis/target/package && cp /tried/aldis.deb /root/aldis/target/package/aldis_0.1.0_amd64.deb
+cd /root/aldis
 for command in "${commands[@]}"; do
     # What asks whether to go on is told so.
     bash -c "${command/apt-get install/apt-get install --yes}" > /tmp/typed 2>&1
