@@ -23,7 +23,7 @@ AT_ONCE, PINGS_MAX = 6, 9_500
 PAUSES_MS = (5, 10, 20)
 
 
-def script(seconds, hosts, seed):
+def script(seconds, hosts, cut, seed):
     """What happens in the network, a line each."""
     draw, lines, at_ms = random.Random(seed), [], 2000
     longer = max(1, 1000 * seconds * AT_ONCE / PINGS_MAX / statistics.mean(PAUSES_MS))
@@ -33,7 +33,7 @@ def script(seconds, hosts, seed):
             lines.append(f"{at_ms}ms ping h{one} h{other}")
         at_ms += round(longer * draw.choice(PAUSES_MS))
     for second in range(5, seconds - 2, 6):
-        lines += [f"{second}s link-down s1 s2", f"{second + 2}s link-up s1 s2"]
+        lines += [f"{second}s link-down {cut}", f"{second + 2}s link-up {cut}"]
     return "\n".join(lines)
 
 
@@ -41,7 +41,7 @@ def recorded(options, folder, round_):
     """A recording, and how many pings were answered."""
     file, lines = f"{folder}/{round_}.pcapng", f"{folder}/script"
     with open(lines, "w", encoding="ascii") as out:
-        out.write(script(options.seconds, options.hosts, round_))
+        out.write(script(options.seconds, options.hosts, options.cut, round_))
     # The network outlives the recording, or the recording the network.
     network_s, recording_s = options.seconds + 3 * SETTLES_S, options.seconds + SETTLES_S
     if options.ends:
@@ -67,14 +67,16 @@ def main():
     parser.add_argument("--workers", type=int, default=2, help="workers of the controller (2)")
     parser.add_argument("--topology", default="torus,4,4", help="the network (torus,4,4)")
     parser.add_argument("--hosts-per-switch", type=int, default=4, help="hosts of each switch (4)")
+    parser.add_argument("--cut", default="s1 s2", help="the ends of the link that is cut (s1 s2)")
     parser.add_argument("--ends", action="store_true", help="record to the end of the network, and behind it")
     options = parser.parse_args()
-    shape = subprocess.run([ALDIS, "emulate", "127.0.0.1:1", "--topology", options.topology, "--connect-within", "0.1"],
-                           capture_output=True, text=True)
-    switches = re.search(r"(\d+) switches", shape.stdout + shape.stderr)
-    if not switches:
+    # Nothing listens there: how many hosts there are is said before.
+    shape = subprocess.run([ALDIS, "emulate", "127.0.0.1:1", "--topology", options.topology, "--hosts-per-switch",
+                            str(options.hosts_per_switch), "--connect-within", "0.1"], capture_output=True, text=True)
+    hosts = re.search(r"(\d+) hosts", shape.stdout + shape.stderr)
+    if not hosts:
         sys.exit(f"replay.py: {(shape.stdout + shape.stderr).strip()}")
-    options.hosts = int(switches[1]) * options.hosts_per_switch
+    options.hosts = int(hosts[1])
     folder, others = tempfile.mkdtemp(prefix="aldis-replay-"), 0
     for round_ in range(options.rounds):
         file, whole, pings = recorded(options, folder, round_)
