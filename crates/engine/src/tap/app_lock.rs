@@ -24,6 +24,9 @@ const LOOKS: usize = 200;
 pub(super) struct AppLock {
     wanted: AtomicBool,
     held: AtomicBool,
+    /// Whether a worker waited in vain for the one that holds it. The others do not, until that one
+    /// comes back.
+    given_up: AtomicBool,
     /// Workers that sleep until it is released.
     sleeping: AtomicUsize,
     sleep: Mutex<()>,
@@ -41,9 +44,10 @@ impl AppLock {
     }
 
     /// Waits for it, and counts in `stats` how long. Returns whether this worker has it: one that
-    /// waited for [`APP_LOCK_WITHIN`] goes on without.
+    /// waited for [`APP_LOCK_WITHIN`] goes on without, and so do the others after that, for as long
+    /// as an application hangs.
     pub(super) fn take(&self, stats: &WorkerStats) -> bool {
-        self.take_if_free() || self.wait(stats)
+        self.take_if_free() || (!self.given_up.load(Ordering::Relaxed) && self.wait(stats))
     }
 
     fn take_if_free(&self) -> bool {
@@ -77,11 +81,15 @@ impl AppLock {
         let woken = self.released.wait_timeout_while(asleep, APP_LOCK_WITHIN, is_held);
         drop(woken.unwrap_or_else(PoisonError::into_inner));
         self.sleeping.fetch_sub(1, Ordering::SeqCst);
+        if !took {
+            self.given_up.store(true, Ordering::Relaxed);
+        }
         took
     }
 
     /// The worker that has it gives it back.
     pub(super) fn release(&self) {
+        self.given_up.store(false, Ordering::Relaxed);
         self.held.store(false, Ordering::SeqCst);
         if self.sleeping.load(Ordering::SeqCst) > 0 {
             // One that is about to sleep does so first.
@@ -122,7 +130,9 @@ mod tests {
         assert!(lock.take(&stats));
         assert_eq!(stats.lock_wait_ns.get(), 0);
         assert!(!lock.take(&stats));
-        assert!(stats.lock_wait_ns.get() >= APP_LOCK_WITHIN.as_nanos() as u64);
+        let waited_ns = stats.lock_wait_ns.get();
+        assert!(waited_ns >= APP_LOCK_WITHIN.as_nanos() as u64);
+        assert!(!lock.take(&stats) && stats.lock_wait_ns.get() == waited_ns, "once is enough");
         lock.release();
         assert!(lock.take(&stats));
     }
