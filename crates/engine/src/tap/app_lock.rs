@@ -4,33 +4,67 @@
 //! came to a table first is in no recording. So while a recording is made that is to be played
 //! back, workers run applications one after the other, and the times in the recording say in which
 //! order. They read, chop and write beside each other as ever. While it is not wanted, the lock is
-//! a test.
+//! a test. Modelled with loom.
 
 use std::hint::spin_loop;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Instant;
 
 use aldis_control::stats::WorkerStats;
 
 use crate::limits::APP_LOCK_WITHIN;
+use crate::sync::Atomic;
 
 /// How often a worker looks again before it sleeps: for some microseconds, as long as most batches
 /// take.
 const LOOKS: usize = 200;
 
+/// What is added where there is one less.
+const LESS: u32 = 0_u32.wrapping_sub(1);
+
 /// Shared by the workers.
 #[derive(Debug, Default)]
 pub(super) struct AppLock {
     wanted: AtomicBool,
-    held: AtomicBool,
+    words: AppLockWords,
     /// Whether a worker waited in vain for the one that holds it. The others do not, until that one
     /// comes back.
     given_up: AtomicBool,
-    /// Workers that sleep until it is released.
-    sleeping: AtomicUsize,
     sleep: Mutex<()>,
     released: Condvar,
+}
+
+/// Whether a worker has it, and whether any sleeps until it is released.
+#[derive(Debug, Default)]
+struct AppLockWords<A = AtomicU32> {
+    /// 1 while a worker has it.
+    held: A,
+    /// Workers that sleep, or are about to.
+    sleeping: A,
+}
+
+impl<A: Atomic> AppLockWords<A> {
+    fn take_if_free(&self) -> bool {
+        self.held.swap(1) == 0
+    }
+
+    /// The worker is about to sleep, and has to look once more after this.
+    fn fall_asleep(&self) {
+        self.sleeping.add(1);
+    }
+
+    fn wake_up(&self) {
+        self.sleeping.add(LESS);
+    }
+
+    /// Releases it. Returns whether a worker sleeps, and has to be woken.
+    fn release(&self) -> bool {
+        self.held.store(0);
+        // Writes what it reads: of this and the sleeper's own count, the later one sees the earlier
+        // one and all that was done before it.
+        self.sleeping.add(0) != 0
+    }
 }
 
 impl AppLock {
@@ -47,11 +81,7 @@ impl AppLock {
     /// waited for [`APP_LOCK_WITHIN`] goes on without, and so do the others after that, for as long
     /// as an application hangs.
     pub(super) fn take(&self, stats: &WorkerStats) -> bool {
-        self.take_if_free() || (!self.given_up.load(Ordering::Relaxed) && self.wait(stats))
-    }
-
-    fn take_if_free(&self) -> bool {
-        !self.held.swap(true, Ordering::SeqCst)
+        self.words.take_if_free() || (!self.given_up.load(Ordering::Relaxed) && self.wait(stats))
     }
 
     fn wait(&self, stats: &WorkerStats) -> bool {
@@ -64,23 +94,21 @@ impl AppLock {
     fn look_again(&self) -> bool {
         (0..LOOKS).any(|_| {
             spin_loop();
-            !self.held.load(Ordering::Relaxed) && self.take_if_free()
+            Atomic::load(&self.words.held) == 0 && self.words.take_if_free()
         })
     }
 
-    /// Either this worker is seen asleep as the lock is released, or it sees that it was: it says
-    /// that it sleeps before it looks, and the other one looks behind the release.
     fn wait_asleep(&self) -> bool {
         let asleep = self.sleep.lock().unwrap_or_else(PoisonError::into_inner);
-        self.sleeping.fetch_add(1, Ordering::SeqCst);
+        self.words.fall_asleep();
         let mut took = false;
         let is_held = |(): &mut ()| {
-            took = self.take_if_free();
+            took = self.words.take_if_free();
             !took
         };
         let woken = self.released.wait_timeout_while(asleep, APP_LOCK_WITHIN, is_held);
         drop(woken.unwrap_or_else(PoisonError::into_inner));
-        self.sleeping.fetch_sub(1, Ordering::SeqCst);
+        self.words.wake_up();
         if !took {
             self.given_up.store(true, Ordering::Relaxed);
         }
@@ -90,8 +118,7 @@ impl AppLock {
     /// The worker that has it gives it back.
     pub(super) fn release(&self) {
         self.given_up.store(false, Ordering::Relaxed);
-        self.held.store(false, Ordering::SeqCst);
-        if self.sleeping.load(Ordering::SeqCst) > 0 {
+        if self.words.release() {
             // One that is about to sleep does so first.
             drop(self.sleep.lock().unwrap_or_else(PoisonError::into_inner));
             self.released.notify_one();
@@ -102,7 +129,44 @@ impl AppLock {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::sync::atomic::AtomicU32;
+    use loom::sync::Arc;
+    use loom::sync::atomic::AtomicU32 as Watched;
+
+    /// Either the last look takes it, or the worker that releases it finds the sleeper.
+    #[test]
+    fn a_release_and_a_sleeper_do_not_miss_each_other() {
+        loom::model(|| {
+            let words = Arc::new(AppLockWords::<Watched>::default());
+            assert!(words.take_if_free());
+            let holder = Arc::clone(&words);
+            let holder = loom::thread::spawn(move || holder.release());
+            words.fall_asleep();
+            let took = words.take_if_free();
+            let woken = holder.join().unwrap();
+            assert!(took || woken);
+        });
+    }
+
+    /// What one worker did while it had the lock, the next one sees.
+    #[test]
+    fn one_after_the_other_has_it() {
+        loom::model(|| {
+            let shared = Arc::new((AppLockWords::<Watched>::default(), Watched::new(0)));
+            let work = |(words, value): &(AppLockWords<Watched>, Watched)| {
+                let took = words.take_if_free();
+                if took {
+                    let there = value.load(Ordering::Relaxed);
+                    value.store(there + 1, Ordering::Relaxed);
+                    words.release();
+                }
+                u32::from(took)
+            };
+            let other = Arc::clone(&shared);
+            let other = loom::thread::spawn(move || work(&other));
+            let took = work(&shared) + other.join().unwrap();
+            assert_eq!(shared.1.load(Ordering::Relaxed), took);
+        });
+    }
 
     #[test]
     fn one_at_a_time_has_it() {
