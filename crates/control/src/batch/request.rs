@@ -54,6 +54,21 @@ impl<'b> Batch<'b> {
             }
         }
     }
+
+    /// Hands over one request by its run and its place in [`Batch::requests`], unless it is
+    /// stopped: for an application that knows which of them it has an answer to.
+    #[inline]
+    pub fn one(&mut self, (run, index): (usize, usize), answer: impl FnOnce(&Request<'b>) -> Next) {
+        let switch_index = self.runs[run].switch;
+        let header = &mut self.requests[index];
+        let frame_at = header.frame_at as usize;
+        let frame = &self.bytes[frame_at..frame_at + usize::from(header.frame_len)];
+        let switch = &self.switches[switch_index].info;
+        let request = Request { run, index, switch_index, switch, header: *header, frame };
+        if !header.stopped {
+            header.stopped = answer(&request) == Next::Stop;
+        }
+    }
 }
 
 impl Request<'_> {
@@ -202,6 +217,13 @@ mod tests {
         };
         let mut out = Output::default();
         let (mut seen, mut lost) = (vec![], 0);
+        batch.one((0, 1), |request| panic!("it was stopped: {request:?}"));
+        batch.one((1, 3), |request| {
+            let Request { run, index, switch_index, header, .. } = *request;
+            assert_eq!((run, index, switch_index, header.buffer_id), (1, 3, 0, 5));
+            assert_eq!((request.switch.dpid, request.frame), (DatapathId(7), &[2; 6][..]));
+            Next::Continue
+        });
         batch.each(|request| {
             seen.push((request.switch.dpid.0, request.src(), request.dst()));
             match request.packet() {
