@@ -181,8 +181,23 @@ impl Repeats {
 pub struct Spanning {
     repeats: Arc<Repeats>,
     heads: Heads,
-    /// What may be flooded of a batch, by the places of its requests.
+    /// The requests of a batch that no other application answered.
+    left: Vec<Left>,
+    /// What may be flooded of them, in their order.
     floods: Vec<Option<FloodedFrame>>,
+}
+
+/// A request: its run, and its place in the batch.
+#[derive(Clone, Copy, Debug, Default)]
+struct Left {
+    run: u32,
+    index: u32,
+}
+
+impl Left {
+    fn place(self) -> (usize, usize) {
+        (self.run as usize, self.index as usize)
+    }
 }
 
 /// A frame that leaves by some port, and that its switch has a flood for.
@@ -193,10 +208,52 @@ struct FloodedFrame {
     of: Of,
 }
 
+/// Whether a frame leaves its switch, by the lower ports of one run that were asked for: the
+/// requests of a run follow each other.
+#[derive(Default)]
+struct OpenPorts {
+    run: u32,
+    /// A bit for each port below 64 that was asked for, and one where frames leave.
+    asked: u64,
+    open: u64,
+}
+
+impl OpenPorts {
+    #[inline]
+    fn holds(&mut self, (run, port): (u32, u32), is_open: impl FnOnce() -> bool) -> bool {
+        if run != self.run {
+            *self = OpenPorts { run, ..OpenPorts::default() };
+        }
+        let bit = 1u64.checked_shl(port).unwrap_or(0);
+        if self.asked & bit == 0 {
+            let is_open = is_open();
+            self.asked |= bit;
+            self.open |= if is_open { bit } else { 0 };
+            return is_open;
+        }
+        self.open & bit != 0
+    }
+}
+
 impl Spanning {
     /// The instance of one worker; all have the same repeats.
     pub fn new(repeats: Arc<Repeats>) -> Spanning {
-        Spanning { repeats, heads: Heads::default(), floods: Vec::new() }
+        Spanning { repeats, heads: Heads::default(), left: Vec::new(), floods: Vec::new() }
+    }
+
+    /// Finds out which requests are left to be answered. Without a branch for each: which of them
+    /// others answered cannot be foreseen.
+    fn find_left(&mut self, batch: &Batch<'_>) {
+        self.left.clear();
+        self.left.resize(batch.requests.len(), Left::default());
+        let mut len = 0;
+        for (run, stretch) in batch.runs.iter().enumerate() {
+            for index in stretch.requests.clone() {
+                self.left[len] = Left { run: run as u32, index: index as u32 };
+                len += usize::from(!batch.requests[index].stopped);
+            }
+        }
+        self.left.truncate(len);
     }
 
     /// Reads the frames of a batch, so that what is known of each can be brought before it is
@@ -208,25 +265,20 @@ impl Spanning {
         slots: &Slots<'_, Parallel<JoinedSwitch>>,
         (version, flood_ports): (u64, &FloodPorts),
     ) {
-        let Spanning { repeats, heads, floods } = self;
+        let Spanning { repeats, heads, left, floods } = self;
         floods.clear();
-        floods.resize(batch.requests.len(), None);
-        for run in batch.runs {
+        let mut open = OpenPorts::default();
+        for left in left.iter() {
+            let (run, index) = left.place();
+            let run = &batch.runs[run];
             let (switch, slot) = (&batch.switches[run.switch].info, slots.of(run.switch));
-            let requests = &batch.requests[run.requests.clone()];
-            for (flood, request) in floods[run.requests.clone()].iter_mut().zip(requests) {
-                let port = PortNo(request.in_port);
-                let at = Inlet { dpid: switch.dpid, joined: slot.at, port };
-                let frame = batch.frame(request);
-                if request.stopped
-                    || stays(frame)
-                    || heads.of(version, at, (flood_ports, switch)).floods.is_empty()
-                {
-                    continue;
-                }
-                let of = repeats.take(batch.now, slot, flood_ports);
-                *flood = of.map(|of| FloodedFrame { key: repeats.key(at, frame), of });
-            }
+            let request = &batch.requests[index];
+            let at = Inlet { dpid: switch.dpid, joined: slot.at, port: PortNo(request.in_port) };
+            let frame = batch.frame(request);
+            let mut is_open = || !heads.of(version, at, (flood_ports, switch)).floods.is_empty();
+            let leaves = !stays(frame) && open.holds((left.run, request.in_port), &mut is_open);
+            let of = if leaves { repeats.take(batch.now, slot, flood_ports) } else { None };
+            floods.push(of.map(|of| FloodedFrame { key: repeats.key(at, frame), of }));
         }
         floods.iter().take(AHEAD).flatten().for_each(|flood| repeats.ask_for(flood.key));
     }
@@ -236,15 +288,11 @@ impl Spanning {
     fn answer(
         &mut self,
         now: Time,
-        (request, slot): (&Request<'_>, &JoinedSwitch),
+        (request, slot, flood): (&Request<'_>, &JoinedSwitch, Option<FloodedFrame>),
         (version, flood_ports): (u64, &FloodPorts),
         out: &mut Output,
     ) {
-        let Spanning { repeats, heads, floods } = self;
-        if let Some(Some(ahead)) = floods.get(request.index + AHEAD) {
-            repeats.ask_for(ahead.key);
-        }
-        let flood = floods.get(request.index).copied().flatten();
+        let Spanning { repeats, heads, .. } = self;
         let is_flooded = flood.is_some_and(|FloodedFrame { key, of }| {
             let admits = repeats.admits(now, (key, of), flood_ports);
             if !admits {
@@ -299,20 +347,19 @@ impl App for Spanning {
     ) {
         let now = batch.now;
         let flood_ports = (batch.world.version(), batch.world.part::<FloodPorts>());
-        if batch.requests.iter().all(|request| request.stopped) {
-            return;
-        }
+        self.find_left(batch);
         self.read(batch, &slots, flood_ports);
-        // The requests of one switch follow each other: its slot is looked for once.
-        let mut slot = None;
-        batch.each(|request| {
-            let slot = match slot {
-                Some((run, slot)) if run == request.run => slot,
-                _ => slot.insert((request.run, slots.of(request.switch_index))).1,
-            };
-            self.answer(now, (request, slot), flood_ports, out);
-            Next::Stop
-        });
+        for at in 0..self.left.len() {
+            if let Some(Some(ahead)) = self.floods.get(at + AHEAD) {
+                self.repeats.ask_for(ahead.key);
+            }
+            let flood = self.floods[at];
+            batch.one(self.left[at].place(), |request| {
+                let slot = slots.of(request.switch_index);
+                self.answer(now, (request, slot, flood), flood_ports, out);
+                Next::Stop
+            });
+        }
         if let Some(refused) = self.repeats.refused(now) {
             out.commands().warn(format!(
                 "spanning: a storm of broadcasts, or of packets for hosts that nobody knows: {refused} were not flooded"
