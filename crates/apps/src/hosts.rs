@@ -40,6 +40,7 @@ mod tracker;
 
 pub(crate) use app::Edges;
 pub use app::HostTracker;
+pub(crate) use host::PackedIdentity;
 pub use host::{FURTHER_MAX, Host, Identity};
 pub use move_check::{
     CHECKS_MAX, MoveClaim, PORT_CHECKS_MAX, PROBE_EVERY, PROBES, REFUSED_FOR, Subject,

@@ -7,6 +7,7 @@ pub mod acl;
 pub mod arp_proxy;
 pub mod dhcp;
 mod exact_cache;
+mod hash_lines;
 pub mod hosts;
 pub mod hub;
 pub mod learning_switch;

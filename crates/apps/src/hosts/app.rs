@@ -17,7 +17,7 @@ use crate::recent_set::{Recency, RecentSet};
 use crate::send::send_out;
 use crate::topology::{self, Map, MapSwitch, Search, SearchReport};
 
-use super::host::{Host, Identity};
+use super::host::{Host, Identity, PackedIdentity};
 use super::move_check::{MoveClaim, Subject};
 use super::observation::{Observation, plain_sender};
 use super::probe::PROBER;
@@ -69,13 +69,14 @@ pub struct HostTracker {
 /// half hours.
 const REMEMBERED_BITS: u32 = 14;
 
-/// Frames that are looked into together: where they came in, and what the cache knows each by, 0
-/// where it is not asked.
+/// Frames that are looked into together: where they came in, their senders where they are
+/// [plain](plain_sender), 0 otherwise, and what the cache knows each by, 0 where it is not asked.
 struct Block<'b> {
     len: usize,
     /// The first `len` of each are in use.
     frames: [&'b [u8]; AT_ONCE],
     ports: [SwitchPort; AT_ONCE],
+    senders: [PackedIdentity; AT_ONCE],
     hashes: [u64; AT_ONCE],
 }
 
@@ -96,19 +97,33 @@ impl NewsAt {
     }
 }
 
-const NOBODY: Identity = Identity { mac: MacAddr([0; 6]), vlan: 0 };
-
 impl<'b> Block<'b> {
     fn new() -> Block<'b> {
         let ports = [SwitchPort::default(); AT_ONCE];
-        Block { len: 0, frames: [&[]; AT_ONCE], ports, hashes: [0; AT_ONCE] }
+        let senders = [PackedIdentity::NONE; AT_ONCE];
+        Block { len: 0, frames: [&[]; AT_ONCE], ports, senders, hashes: [0; AT_ONCE] }
+    }
+
+    /// What the frame at a place says, if that is anything.
+    #[inline]
+    fn observation(&self, place: usize) -> Option<Observation> {
+        let at = self.ports[place];
+        match self.senders[place] {
+            PackedIdentity::NONE => Observation::of_frame(self.frames[place], at).ok(),
+            sender => Some(Observation { id: sender.identity(), at, ip: None, router: None }),
+        }
     }
 
     /// Adds a frame, for which there is room; whether the block is full then.
     #[inline]
-    fn is_full_with(&mut self, frame: &'b [u8], at: SwitchPort, hash: u64) -> bool {
+    fn is_full_with(
+        &mut self,
+        (frame, at): (&'b [u8], SwitchPort),
+        (sender, hash): (PackedIdentity, u64),
+    ) -> bool {
         let place = self.len % AT_ONCE;
-        (self.frames[place], self.ports[place], self.hashes[place]) = (frame, at, hash);
+        (self.frames[place], self.ports[place]) = (frame, at);
+        (self.senders[place], self.hashes[place]) = (sender, hash);
         self.len = place + 1;
         self.len == AT_ONCE
     }
@@ -217,20 +232,25 @@ impl HostTracker {
         (block, places): (&Block<'_>, &[u8]),
         out: &mut Output,
     ) {
-        let nothing = Observation { id: NOBODY, at: SwitchPort::default(), ip: None, router: None };
-        let mut seen = [(nothing, 0); AT_ONCE];
-        let (mut ids, mut found, mut len) = ([NOBODY; AT_ONCE], [None; AT_ONCE], 0);
+        let (mut seen, mut senders) = ([0u8; AT_ONCE], [PackedIdentity::NONE; AT_ONCE]);
+        let (mut found, mut len) = ([None; AT_ONCE], 0);
         for &place in places {
-            let place = usize::from(place);
-            let frame = Observation::of_frame(block.frames[place], block.ports[place]);
-            let Ok(observation) = frame else { continue };
-            (ids[len], seen[len]) = (observation.id, (observation, block.hashes[place]));
+            let at = usize::from(place);
+            let mut sender = block.senders[at];
+            if sender == PackedIdentity::NONE {
+                let Some(observation) = block.observation(at) else { continue };
+                sender = observation.id.into();
+            } else if !sender.is_host() {
+                continue;
+            }
+            (seen[len], senders[len]) = (place, sender);
             len += 1;
         }
-        hosts.by_few_macs(&ids[..len], &mut found);
+        hosts.by_few_macs(&senders[..len], &mut found);
         let (mut shown, mut newcomers) = (NotedPorts::default(), NotedPorts::default());
-        for (&(observation, hash), &host) in seen[..len].iter().zip(&found) {
-            let at = observation.at;
+        for (&place, &host) in seen[..len].iter().zip(&found) {
+            let place = usize::from(place);
+            let (at, hash) = (block.ports[place], block.hashes[place]);
             // One of a block has a chance: a port brings one in NEWCOMER_EVERY at most.
             let is_refused =
                 is_full && host.is_none() && !(newcomers.is_first(at) && self.admits(now, at));
@@ -238,7 +258,15 @@ impl HostTracker {
                 if shown.is_first(at) {
                     self.show(now, map, at, out);
                 }
-            } else if let Some(left_s) = hosts.no_news_for(host, &observation, now) {
+                continue;
+            }
+            let is_plain = block.senders[place] != PackedIdentity::NONE;
+            if is_plain && host.is_some_and(|host| hosts.is_no_news_of(host, at, now)) && hash == 0
+            {
+                continue;
+            }
+            let Some(observation) = block.observation(place) else { continue };
+            if let Some(left_s) = hosts.no_news_for(host, &observation, now) {
                 if hash != 0 {
                     self.no_news.put(hash, NewsAt::within(left_s, now));
                 }
@@ -393,14 +421,16 @@ impl App for HostTracker {
             if at.dpid != dpid {
                 (dpid, salt) = (at.dpid, self.no_news.salt(at.dpid.0, hours));
             }
-            let hash = match plain_sender(&frame) {
-                Some(sender) if !self.no_news.rests() => {
-                    let generation = hosts.generation(MacAddr::from_u64(sender));
-                    self.no_news.ask_for(salt, generation, (sender, at.port.0.into()))
+            let sender = plain_sender(&frame);
+            let hash = match sender {
+                PackedIdentity::NONE => 0,
+                _ if self.no_news.rests() => 0,
+                PackedIdentity(word) => {
+                    let generation = hosts.generation(MacAddr::from_u64(word));
+                    self.no_news.ask_for(salt, generation, (word, at.port.0.into()))
                 }
-                _ => 0,
             };
-            if blocks[turn].is_full_with(request.frame, at, hash) {
+            if blocks[turn].is_full_with((request.frame, at), (sender, hash)) {
                 turn = 1 - turn;
                 self.look(now, known, &mut blocks[turn], out);
             }

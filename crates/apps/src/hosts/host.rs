@@ -36,6 +36,50 @@ impl fmt::Debug for Identity {
     }
 }
 
+/// An identity in one word: the address in the lower 48 bits, and above it the VLAN. 0 is that of
+/// no host.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct PackedIdentity(pub(crate) u64);
+
+impl PackedIdentity {
+    /// The address of no host.
+    pub(crate) const NONE: PackedIdentity = PackedIdentity(0);
+
+    /// The bits of the address.
+    const MAC: u64 = (1 << 48) - 1;
+
+    /// An address, as the lower 48 bits of a number, in a VLAN.
+    #[inline]
+    pub(crate) fn new(mac: u64, vlan: u16) -> PackedIdentity {
+        PackedIdentity(mac | u64::from(vlan) << 48)
+    }
+
+    /// The address, as the lower 48 bits of a number, and the VLAN.
+    #[inline]
+    pub(super) fn parts(self) -> (u64, u64) {
+        (self.0 & PackedIdentity::MAC, self.0 >> 48)
+    }
+
+    /// Whether it may be a host's: of no group, and not the address zero.
+    #[inline]
+    pub(super) fn is_host(self) -> bool {
+        /// The bit of an address that makes it a group's.
+        const GROUP: u64 = 1 << 40;
+        self.0 & GROUP == 0 && self.0 & PackedIdentity::MAC != 0
+    }
+
+    #[inline]
+    pub(super) fn identity(self) -> Identity {
+        Identity { mac: MacAddr::from_u64(self.0), vlan: (self.0 >> 48) as u16 }
+    }
+}
+
+impl From<Identity> for PackedIdentity {
+    fn from(id: Identity) -> PackedIdentity {
+        PackedIdentity::new(id.mac.to_u64(), id.vlan)
+    }
+}
+
 /// A host.
 #[derive(Clone)]
 #[repr(align(64))]
@@ -107,6 +151,12 @@ impl Host {
     #[inline]
     pub fn id(&self) -> Identity {
         Identity { mac: MacAddr(self.mac), vlan: self.tags & VLAN }
+    }
+
+    /// The same in one word.
+    #[inline]
+    pub(super) fn packed_id(&self) -> PackedIdentity {
+        PackedIdentity::new(MacAddr(self.mac).to_u64(), self.tags & VLAN)
     }
 
     /// Its address.

@@ -1,95 +1,55 @@
 //! From the hash of a key to the number of its host: linear hashing over pages that versions share.
 //!
 //! ```text
-//! word   hash 40 | number + 1, 24          0 where there is none
 //! hash   line in the page 6 | … | page 16
 //! ```
 //!
-//! Each page is a table of its own, with linear probing that goes round within it, so that a change
-//! touches one page. A search begins with the first word of a line of memory, which is read as a
-//! whole: where 40 % of the words are in use, one in sixty for a key that is not there goes on to
-//! the next line. From any word on it would be one in ten.
+//! Each page is a table of its own ([`crate::hash_lines`]), whose probing goes round within it, so
+//! that a change touches one page.
 //!
-//! The index grows by one page at a time: the page whose turn it is gives half of its words to a
+//! The index grows by one page at a time: the page whose turn it is gives half of its entries to a
 //! new one (W. Litwin, Linear Hashing, 1980). No growth costs more than two pages, and no key is
 //! looked for in more than one.
 
-use crate::learning_switch::simd::prefetch;
+use crate::hash_lines::{self, Glance, HashLine, LINE};
 
 use super::paged::Paged;
-
-/// Words of a line of memory.
-const LINE: usize = 8;
 
 /// Lines of a page: 4 KiB.
 const LINES: usize = 64;
 
-/// Words of a page.
+/// Entries of a page.
 const SLOTS: usize = LINES * LINE;
 
-/// Words: those in use come first, the others are 0.
-#[derive(Clone, Copy, Debug, Default)]
-#[repr(align(64))]
-struct IndexLine([u64; LINE]);
+type IndexLines = [HashLine; LINES];
 
-type IndexLines = [IndexLine; LINES];
-
-/// Of 512 words so many are in use on average, before a page is split: pages that wait for their
-/// turn are up to twice as full as those that had it, and four words of five is as full as probing
-/// stays short.
+/// Of 512 entries so many are in use on average, before a page is split: pages that wait for their
+/// turn are up to twice as full as those that had it, and four entries of five is as full as
+/// probing stays short.
 const CROWDED: usize = SLOTS * 2 / 5;
-
-/// Bits of a word that are the number.
-const NUMBER_BITS: u32 = 24;
 
 /// Bits of the hash that may tell the page.
 const PAGE_BITS: u32 = 16;
 
-/// The highest number that an index can hold.
-pub(super) const NUMBER_MAX: usize = (1 << NUMBER_BITS) - 2;
+/// The highest number that an index can hold, with as many pages as there may be.
+pub(super) const NUMBER_MAX: usize = (1 << 24) - 2;
 
-/// A hash: the lower 40 bits.
+/// A hash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(super) struct Hash(u64);
+pub(super) struct Hash(u32);
 
 impl Hash {
     /// Of 64 mixed bits.
     #[inline]
     pub(super) fn new(mixed: u64) -> Hash {
-        Hash(mixed >> NUMBER_BITS)
+        Hash((mixed >> 32) as u32)
     }
-
-    /// The line of its page that a search begins with.
-    #[inline]
-    fn line(self) -> usize {
-        (self.0 >> 34) as usize % LINES
-    }
-
-    /// The first word of that.
-    fn slot(self) -> usize {
-        self.line() * LINE
-    }
-
-    #[inline]
-    fn word(self, number: u32) -> u64 {
-        self.0 << NUMBER_BITS | u64::from(number + 1)
-    }
-}
-
-#[inline]
-fn hash_of(word: u64) -> Hash {
-    Hash::new(word)
-}
-
-#[inline]
-fn number_of(word: u64) -> u32 {
-    (word & (NUMBER_MAX as u64 + 1)) as u32 - 1
 }
 
 /// An index.
 #[derive(Clone, Debug)]
 pub(super) struct Index {
-    lines: Paged<IndexLine, LINES>,
+    lines: Paged<HashLine, LINES>,
     /// Pages at the end of this round of splits, a power of two, less one.
     mask: usize,
     len: usize,
@@ -121,15 +81,15 @@ impl Index {
     /// Where a hash is looked for. Starts to bring what is known of it.
     #[inline]
     pub(super) fn ask_for(&self, hash: Hash) -> IndexPage<'_> {
-        let page = IndexPage(self.lines.page(self.page_of(hash)));
-        prefetch(&page.0[hash.line()]);
-        page
+        let page = self.lines.page(self.page_of(hash));
+        hash_lines::ask_for(page, hash.0);
+        IndexPage(page)
     }
 
     /// The number with this hash of which `is` holds.
     #[inline]
     pub(super) fn find(&self, hash: Hash, is: impl Fn(u32) -> bool) -> Option<u32> {
-        IndexPage(self.lines.page(self.page_of(hash))).find(hash, is)
+        hash_lines::find(self.lines.page(self.page_of(hash)), hash.0, is)
     }
 
     /// Adds a number that is not there under this hash yet; false where there is no room for it.
@@ -137,7 +97,7 @@ impl Index {
         if self.len >= self.lines.pages() * CROWDED {
             self.split();
         }
-        while !put(self.lines.page_mut(self.page_of(hash)), hash.word(number)) {
+        while !hash_lines::put(self.lines.page_mut(self.page_of(hash)), (hash.0, number)) {
             if !self.split() {
                 return false;
             }
@@ -149,12 +109,7 @@ impl Index {
     /// Takes a number away from a hash under which it was added.
     pub(super) fn remove(&mut self, hash: Hash, number: u32) {
         let page = self.lines.page_mut(self.page_of(hash));
-        let slots = (0..SLOTS).map(|step| (hash.slot() + step) % SLOTS);
-        let mut until_free = slots.take_while(|&slot| *word(page, slot) != 0);
-        let is_it = |&slot: &usize| *word(page, slot) == hash.word(number);
-        let Some(slot) = until_free.find(is_it) else { return };
-        close(page, slot);
-        self.len -= 1;
+        self.len -= usize::from(hash_lines::take(page, (hash.0, number)));
     }
 
     /// Gives half of the page whose turn it is to a new one; false where no page may be added.
@@ -167,10 +122,10 @@ impl Index {
         let lines = *self.lines.page(from);
         self.lines.push_page();
         self.mask = (pages + 1).next_power_of_two() - 1;
-        let (mut stay, mut go) = ([IndexLine::default(); LINES], [IndexLine::default(); LINES]);
-        for word in lines.into_iter().flat_map(|line| line.0).filter(|&word| word != 0) {
-            let goes = self.page_of(hash_of(word)) == pages;
-            put(if goes { &mut go } else { &mut stay }, word);
+        let (mut stay, mut go) = ([HashLine::default(); LINES], [HashLine::default(); LINES]);
+        for (hash, number) in hash_lines::entries(&lines) {
+            let goes = self.page_of(Hash(hash)) == pages;
+            hash_lines::put(if goes { &mut go } else { &mut stay }, (hash, number));
         }
         *self.lines.page_mut(from) = stay;
         *self.lines.page_mut(pages) = go;
@@ -189,71 +144,10 @@ impl Index {
 pub(super) struct IndexPage<'i>(&'i IndexLines);
 
 impl IndexPage<'_> {
-    /// The first number that has this hash, which is the one looked for but in one of a thousand
-    /// cases.
+    /// What the line says that a search begins with.
     #[inline]
-    pub(super) fn first(self, hash: Hash) -> Option<u32> {
-        self.find(hash, |_| true)
-    }
-
-    #[inline]
-    fn find(self, hash: Hash, is: impl Fn(u32) -> bool) -> Option<u32> {
-        for step in 0..LINES {
-            let IndexLine(words) = &self.0[(hash.line() + step) % LINES];
-            // Without a branch for each word: where a number is cannot be foreseen.
-            let mut same = 0u32;
-            for (at, &word) in words.iter().enumerate() {
-                same |= u32::from(hash_of(word) == hash) << at;
-            }
-            while same != 0 {
-                let word = words[same.trailing_zeros() as usize % LINE];
-                // The hash 0 is that of a word that is not in use, too.
-                if word != 0 && is(number_of(word)) {
-                    return Some(number_of(word));
-                }
-                same &= same - 1;
-            }
-            if words[LINE - 1] == 0 {
-                return None;
-            }
-        }
-        None
-    }
-}
-
-fn word(page: &IndexLines, slot: usize) -> &u64 {
-    &page[slot / LINE].0[slot % LINE]
-}
-
-fn word_mut(page: &mut IndexLines, slot: usize) -> &mut u64 {
-    &mut page[slot / LINE].0[slot % LINE]
-}
-
-/// Writes a word into the first free slot from its own on; false where there is none.
-fn put(page: &mut IndexLines, new: u64) -> bool {
-    let home = hash_of(new).slot();
-    let free = (0..SLOTS).map(|step| (home + step) % SLOTS).find(|&slot| *word(page, slot) == 0);
-    if let Some(slot) = free {
-        *word_mut(page, slot) = new;
-    }
-    free.is_some()
-}
-
-/// Empties a slot, and moves words behind it forward that would not be found any more.
-fn close(page: &mut IndexLines, gap: usize) {
-    *word_mut(page, gap) = 0;
-    for step in 1..SLOTS {
-        let slot = (gap + step) % SLOTS;
-        let moved = *word(page, slot);
-        if moved == 0 {
-            return;
-        }
-        let home = hash_of(moved).slot();
-        let (past_home, past_gap) = ((slot + SLOTS - home) % SLOTS, (slot + SLOTS - gap) % SLOTS);
-        if past_home >= past_gap {
-            *word_mut(page, gap) = moved;
-            return close(page, slot);
-        }
+    pub(super) fn glance(self, hash: Hash) -> Glance {
+        hash_lines::glance(self.0, hash.0)
     }
 }
 

@@ -6,7 +6,7 @@ use aldis_control::SwitchPort;
 use aldis_packet::{Arp, Ethernet, Ipv6, ethertype, icmpv6, protocol};
 use aldis_wire::MacAddr;
 
-use super::host::Identity;
+use super::host::{Identity, PackedIdentity};
 use super::probe::PROBER;
 
 /// The hop limit that no router has let pass (RFC 4861 §7.1).
@@ -37,10 +37,10 @@ pub enum ObservationRefusal {
     Claim,
 }
 
-/// The sender of most frames, and above its address the VLAN, as a number: IPv4 packets claim no
-/// address, and neither do TCP and UDP over IPv6. None of another frame.
+/// The sender of most frames: IPv4 packets claim no address, and neither do TCP and UDP over IPv6.
+/// None of another frame. Whether it is a host's has to be looked at.
 #[inline]
-pub(super) fn plain_sender(frame: &Ethernet<'_>) -> Option<u64> {
+pub(super) fn plain_sender(frame: &Ethernet<'_>) -> PackedIdentity {
     /// Where an IPv6 header says what follows it.
     const NEXT_HEADER: usize = 6;
     let is_plain = match frame.ethertype() {
@@ -51,8 +51,8 @@ pub(super) fn plain_sender(frame: &Ethernet<'_>) -> Option<u64> {
         }
         _ => false,
     };
-    let vlan = u64::from(frame.vlan().unwrap_or(0));
-    is_plain.then(|| frame.addresses().1 | vlan << 48)
+    let sender = PackedIdentity::new(frame.addresses().1, frame.vlan().unwrap_or(0));
+    if is_plain { sender } else { PackedIdentity::NONE }
 }
 
 impl Observation {
@@ -191,6 +191,7 @@ mod tests {
         /// What is remembered of a plain sender is what would be learnt from its frame.
         #[test]
         fn a_plain_sender_is_seen_and_claims_nothing(
+            source in prop_oneof![Just(HOST), Just([0; 6]), Just([1, 0, 0, 0, 0, 2]), any::<[u8; 6]>()],
             tags in some_tags(),
             kind in prop_oneof![Just(ethertype::IPV4), Just(ethertype::IPV6), Just(ethertype::ARP), any::<u16>()],
             next in prop_oneof![Just(protocol::TCP), Just(protocol::UDP), Just(protocol::ICMPV6), any::<u8>()],
@@ -199,25 +200,30 @@ mod tests {
             if kind == ethertype::IPV6 && let [first, _, _, _, _, _, place, ..] = &mut payload[..] {
                 (*first, *place) = (0x60, next);
             }
-            let bytes = [&OTHER[..], &HOST, &tags, &kind.to_be_bytes(), &payload].concat();
+            let bytes = [&OTHER[..], &source, &tags, &kind.to_be_bytes(), &payload].concat();
             let seen = Observation::of_frame(&bytes, AT);
-            if let Some(sender) = plain_sender(&Ethernet::new(&bytes).unwrap()) {
-                let id = Identity { mac: MacAddr::from_u64(sender), vlan: (sender >> 48) as u16 };
+            let sender = plain_sender(&Ethernet::new(&bytes).unwrap());
+            if sender.is_host() {
+                let id = sender.identity();
+                prop_assert_eq!(PackedIdentity::from(id), sender);
                 prop_assert_eq!(seen, Ok(Observation { id, at: AT, ip: None, router: None }));
+            } else if sender != PackedIdentity::NONE {
+                prop_assert_eq!(seen, Err(ObservationRefusal::Source));
             }
         }
     }
 
     #[test]
     fn most_frames_are_of_plain_senders() {
-        let is_plain = |behind: &[u8]| {
+        let sender = |behind: &[u8]| {
             let bytes = [&OTHER[..], &HOST, behind, &[0; 60]].concat();
-            plain_sender(&Ethernet::new(&bytes).unwrap()).map(|sender| sender >> 48)
+            plain_sender(&Ethernet::new(&bytes).unwrap())
         };
-        assert_eq!(is_plain(&[0x08, 0, 0x45]), Some(0));
-        assert_eq!(is_plain(&[0x81, 0, 0xe0, 42, 0x08, 0, 0x45]), Some(42));
-        assert_eq!(is_plain(&[0x86, 0xdd, 0x60, 0, 0, 0, 0, 0, 6]), Some(0));
-        assert_eq!(is_plain(&[0x86, 0xdd, 0x60, 0, 0, 0, 0, 0, 58]), None);
-        assert_eq!(is_plain(&[0x08, 0x06]), None);
+        let host = |vlan| PackedIdentity::from(Identity { mac: MacAddr(HOST), vlan });
+        assert_eq!(sender(&[0x08, 0, 0x45]), host(0));
+        assert_eq!(sender(&[0x81, 0, 0xe0, 42, 0x08, 0, 0x45]), host(42));
+        assert_eq!(sender(&[0x86, 0xdd, 0x60, 0, 0, 0, 0, 0, 6]), host(0));
+        assert_eq!(sender(&[0x86, 0xdd, 0x60, 0, 0, 0, 0, 0, 58]), PackedIdentity::NONE);
+        assert_eq!(sender(&[0x08, 0x06]), PackedIdentity::NONE);
     }
 }

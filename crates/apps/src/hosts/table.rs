@@ -1,6 +1,7 @@
 //! The published table: every host that is known, found by address, as it was when this version was
 //! made.
 
+use core::hint::select_unpredictable;
 use core::net::IpAddr;
 
 use aldis_control::world::Counts;
@@ -12,7 +13,7 @@ use crate::learning_switch::simd::prefetch;
 use crate::log::Log;
 
 use super::generations::Generations;
-use super::host::{Host, Identity};
+use super::host::{Host, Identity, PackedIdentity};
 use super::index::{Hash, Index};
 use super::observation::Observation;
 use super::paged::Paged;
@@ -103,7 +104,7 @@ impl Hosts {
     /// The same of the first [`BATCH`] of them, each found in its place.
     pub(crate) fn by_few_macs<'a>(
         &'a self,
-        keys: &[Identity],
+        keys: &[PackedIdentity],
         found: &mut [Option<&'a Host>; BATCH],
     ) {
         self.together(&keys[..keys.len().min(BATCH)], found);
@@ -161,6 +162,13 @@ impl Hosts {
         self.no_news_for(host, observation, now).is_none()
     }
 
+    /// Whether a frame that came in there from this host, and claims nothing, is no news.
+    #[inline]
+    pub(super) fn is_no_news_of(&self, host: &Host, at: SwitchPort, now: Time) -> bool {
+        let silent_s = seconds(now).saturating_sub(host.last_seen_s());
+        host.at() == at && !host.is_nowhere() && silent_s < self.epoch_s
+    }
+
     /// For how many seconds an observation is no news, one at least, where the host was looked for
     /// already and the table stays as it is; none where it is news.
     pub(super) fn no_news_for(
@@ -210,16 +218,34 @@ impl Hosts {
             let hash = key.hash(self.seed);
             *place = (hash, index.ask_for(hash));
         }
-        for ((hash, page), place) in hashes.iter().zip(&mut *found).take(keys.len()) {
-            *place = page.first(*hash).map(|number| self.host(number));
-            place.inspect(|host| prefetch(*host));
+        if self.is_empty() {
+            return;
         }
-        for (&key, place) in keys.iter().zip(found) {
-            *place = match *place {
-                Some(host) if key.is_of(host) => Some(host),
-                None => None,
-                Some(_) => self.get(key),
-            };
+        // Whether a host is known cannot be foreseen, and so nothing branches on it: the key of one
+        // that is not is compared with what stands in the first place, and the result not used.
+        let last = (self.hosts.pages() * PAGE - 1) as u32;
+        let (mut is_there, mut may_be_elsewhere) = (0u64, 0u64);
+        for (at, ((hash, page), place)) in
+            hashes.iter().zip(&mut *found).enumerate().take(keys.len())
+        {
+            let seen = page.glance(*hash);
+            is_there |= u64::from(seen.is_there) << at;
+            may_be_elsewhere |= u64::from(seen.may_be_elsewhere) << at;
+            let host = self.host(seen.number.min(last));
+            prefetch(host);
+            *place = Some(host);
+        }
+        let mut is_other = 0u64;
+        for (at, (key, place)) in keys.iter().zip(&mut *found).enumerate() {
+            let is_it = place.is_some_and(|host| key.is_of(host)) & (is_there >> at & 1 != 0);
+            *place = select_unpredictable(is_it, *place, None);
+            is_other |= u64::from(!is_it) << at;
+        }
+        let mut left = is_other & may_be_elsewhere;
+        while left != 0 {
+            let at = left.trailing_zeros() as usize;
+            found[at] = self.get(keys[at]);
+            left &= left - 1;
         }
     }
 
@@ -336,6 +362,24 @@ impl HostKey for Identity {
     #[inline]
     fn is_of(self, host: &Host) -> bool {
         host.id() == self
+    }
+}
+
+impl HostKey for PackedIdentity {
+    #[inline]
+    fn index(hosts: &Hosts) -> &Index {
+        &hosts.by_mac
+    }
+
+    #[inline]
+    fn hash(self, seed: Seed) -> Hash {
+        let (mac, vlan) = self.parts();
+        Hash::new(seed.mix(mac, vlan))
+    }
+
+    #[inline]
+    fn is_of(self, host: &Host) -> bool {
+        host.packed_id() == self
     }
 }
 

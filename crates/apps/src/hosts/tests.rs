@@ -92,6 +92,24 @@ fn a_host_is_found_by_all_it_is_known_by() {
     assert_eq!((hosts.on_port(HERE).count(), hosts.on_switch(DatapathId(2)).count()), (1, 1));
 }
 
+/// Those that are looked for together are compared with a host that has another address, or with a
+/// place where none is.
+#[test]
+fn the_addresses_of_no_host_are_not_found() {
+    let mut lab = HostLab::new(config());
+    for host in 1..=64 {
+        lab.see(0, seen(host, HERE));
+        let hosts = lab.tracker.hosts();
+        let (mut by_mac, mut by_ip) = (vec![], vec![]);
+        let none = Identity { mac: MacAddr([0; 6]), vlan: 0 };
+        hosts.by_macs(&[none, id(host), none, id(99)], &mut by_mac);
+        let ips = [IpAddr::from([0; 4]), IpAddr::from([0; 16]), ip(1)];
+        hosts.by_ips(&ips.map(|ip| (ip, 0)), &mut by_ip);
+        let is_there: Vec<bool> = by_mac.iter().chain(&by_ip).map(Option::is_some).collect();
+        assert_eq!(is_there, [false, true, false, false, false, false, false], "{host}");
+    }
+}
+
 #[test]
 fn workers_report_what_is_news_only() {
     let mut lab = HostLab::new(config());

@@ -25,6 +25,74 @@ pub(crate) fn prefetch<T>(value: &T) {
     let _ = value;
 }
 
+/// The places of `wanted` among eight numbers: a bit for each, the lowest for the first. Without a
+/// branch for each: where a key is cannot be foreseen.
+#[inline(always)]
+pub(crate) fn places(among: &[u32; 8], wanted: u32) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE2 is part of every x86-64.
+    unsafe {
+        places_by_four(among, wanted)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    among.iter().rev().fold(0, |places, &there| places << 1 | u32::from(there == wanted))
+}
+
+/// The same by eleven instructions; the compiler makes thirty of a loop.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse2")]
+#[inline]
+fn places_by_four(among: &[u32; 8], wanted: u32) -> u32 {
+    use core::arch::x86_64::{
+        _mm_cmpeq_epi32, _mm_movemask_epi8, _mm_packs_epi16, _mm_packs_epi32, _mm_set1_epi32,
+        _mm_setr_epi32, _mm_setzero_si128,
+    };
+    let [a, b, c, d, e, f, g, h] = among.map(u32::cast_signed);
+    let wanted = _mm_set1_epi32(wanted.cast_signed());
+    let first = _mm_cmpeq_epi32(_mm_setr_epi32(a, b, c, d), wanted);
+    let second = _mm_cmpeq_epi32(_mm_setr_epi32(e, f, g, h), wanted);
+    let bytes = _mm_packs_epi16(_mm_packs_epi32(first, second), _mm_setzero_si128());
+    _mm_movemask_epi8(bytes).cast_unsigned()
+}
+
+/// The number at the place of `wanted` among eight others; of several places, the numbers' bits
+/// together; of none, 0. Without a branch on whether there is one.
+#[inline(always)]
+pub(crate) fn at_place(among: &[u32; 8], wanted: u32, numbers: &[u32; 8]) -> u32 {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: SSE2 is part of every x86-64.
+    unsafe {
+        at_place_by_four(among, wanted, numbers)
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    among.iter().zip(numbers).fold(0, |found, (&there, &number)| {
+        found | number & u32::from(there == wanted).wrapping_neg()
+    })
+}
+
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "sse2")]
+#[inline]
+fn at_place_by_four(among: &[u32; 8], wanted: u32, numbers: &[u32; 8]) -> u32 {
+    use core::arch::x86_64::{
+        __m128i, _mm_and_si128, _mm_cmpeq_epi32, _mm_cvtsi128_si32, _mm_or_si128, _mm_set1_epi32,
+        _mm_setr_epi32, _mm_shuffle_epi32,
+    };
+    let wanted = _mm_set1_epi32(wanted.cast_signed());
+    let halves = |[a, b, c, d, e, f, g, h]: [i32; 8]| -> [__m128i; 2] {
+        [_mm_setr_epi32(a, b, c, d), _mm_setr_epi32(e, f, g, h)]
+    };
+    let [first, second] = halves(among.map(u32::cast_signed));
+    let [of_first, of_second] = halves(numbers.map(u32::cast_signed));
+    let found = _mm_or_si128(
+        _mm_and_si128(_mm_cmpeq_epi32(first, wanted), of_first),
+        _mm_and_si128(_mm_cmpeq_epi32(second, wanted), of_second),
+    );
+    let found = _mm_or_si128(found, _mm_shuffle_epi32::<0b01_00_11_10>(found));
+    let found = _mm_or_si128(found, _mm_shuffle_epi32::<0b10_11_00_01>(found));
+    _mm_cvtsi128_si32(found).cast_unsigned()
+}
+
 /// What the processor can do beyond every x86-64.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -170,4 +238,25 @@ pub(super) fn rest_by_eight(words: &[AtomicU64; 8], key: u64) -> u64 {
         );
     }
     rest
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn places_are_those_of_the_number(among in prop::array::uniform8(0..3u32), high in any::<bool>()) {
+            let high = if high { 0xffff_fffd } else { 0 };
+            let among = among.map(|number| number | high);
+            for wanted in among.into_iter().chain([7]) {
+                let expected = (0..8).filter(|&at| among[at] == wanted).fold(0, |bits, at| bits | 1 << at);
+                prop_assert_eq!(places(&among, wanted), expected, "{} among {:?}", wanted, among);
+                let numbers = core::array::from_fn(|at| 1 << at);
+                prop_assert_eq!(at_place(&among, wanted, &numbers), expected);
+            }
+        }
+    }
 }

@@ -98,7 +98,7 @@ impl RouteFlow {
     ) -> Next {
         let Here { is_full, .. } = here;
         let RouteFlow { path_log, encoder, planner, updates, prefetch } = self;
-        let flow = match prefetch.seen(request.index, view.known, planner) {
+        let flow = match prefetch.seen(request.index) {
             Seen::Nothing | Seen::Again(_) => return Next::Continue,
             Seen::InFlight(port) => {
                 let to = SwitchPort::of(request.switch.dpid, port);
@@ -223,14 +223,18 @@ impl App for RouteFlow {
         }
         // The requests of one switch follow each other: its slot is looked at once.
         let (mut run, mut here) = (usize::MAX, Here { joined: Time::START, is_full: false });
-        batch.each(|request| {
-            if request.run != run {
-                let standing = slots.of(request.switch_index);
-                here = Here { joined: standing.joined, is_full: standing.is_full(now) };
-                run = request.run;
+        while let Some(block) = self.prefetch.next(known, &self.planner, copies) {
+            for at in block.answered() {
+                batch.one((self.prefetch.run(at), at), |request| {
+                    if request.run != run {
+                        let standing = slots.of(request.switch_index);
+                        here = Here { joined: standing.joined, is_full: standing.is_full(now) };
+                        run = request.run;
+                    }
+                    self.answer(request, here, &view, out)
+                });
             }
-            self.answer(request, here, &view, out)
-        });
+        }
         if !self.updates.is_empty() {
             self.path_log.commit(&mut self.updates, (&self.encoder, switches), out.commands());
         }

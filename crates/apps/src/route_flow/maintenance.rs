@@ -36,9 +36,9 @@ impl Maintenance {
         &self.paths
     }
 
-    /// Paths of these flows were installed, and are told of soon.
-    pub(super) fn foresee(&self, flows: impl Iterator<Item = (Key, SwitchPort)>) {
-        self.paths.foresee(flows);
+    /// Paths of these flows were installed, and are told of soon. Returns where each may be by now.
+    pub(super) fn foresee(&self, flows: impl Iterator<Item = (Key, SwitchPort)>) -> [u32; AT_ONCE] {
+        self.paths.foresee(flows)
     }
 
     /// A path was installed. The rules of the one that the flow had before, which no new rule

@@ -189,14 +189,16 @@ impl PathLog {
         while let Some(mut updates) = self.next() {
             let mut rules = &updates.rules[..];
             for notes in updates.notes.chunks(AT_ONCE) {
-                maintenance.foresee(notes.iter().map(Note::flow));
-                for note in notes {
+                let near = maintenance.foresee(notes.iter().map(Note::flow));
+                for (note, near) in notes.iter().zip(near) {
                     match *note {
                         Note::Installed { key, ends, rules: count } => {
                             let (these, others) = rules.split_at(count);
                             rules = others;
-                            let remove = maintenance.installed(key, ends, these);
-                            encoder.remove(switches, &key, remove, commands);
+                            if !maintenance.paths().has(near, key, ends, these) {
+                                let remove = maintenance.installed(key, ends, these);
+                                encoder.remove(switches, &key, remove, commands);
+                            }
                         }
                         Note::Expired { key, from } => maintenance.expired(key, from),
                     }

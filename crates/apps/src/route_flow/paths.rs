@@ -67,6 +67,14 @@ struct Path {
     seats: Block,
 }
 
+impl Path {
+    /// Whether it is this flow's, which comes in there.
+    #[inline]
+    fn is_of(&self, key: Key, from: SwitchPort) -> bool {
+        (self.key, self.from) == (key, from)
+    }
+}
+
 /// A path's place in a row.
 #[derive(Clone, Copy, Debug)]
 struct Seat {
@@ -112,15 +120,14 @@ impl Paths {
     pub fn insert(
         &mut self,
         key: Key,
-        (from, to): (SwitchPort, SwitchPort),
+        ends: (SwitchPort, SwitchPort),
         rules: &[Rule],
         remove: &mut Vec<Rule>,
     ) {
+        let (from, to) = ends;
         let hash = self.hash(key, from);
         if let Some(path) = self.find(hash, key, from).and_then(|at| self.path(at)) {
-            // Within a switch there is one rule, and the ends say which.
-            let is_same = || from.dpid == to.dpid || self.rules.of(path.rules) == rules;
-            if path.to == to && is_same() {
+            if self.is_same(path, ends, rules) {
                 return;
             }
             let begun = remove.len();
@@ -157,9 +164,22 @@ impl Paths {
         self.by_flow.insert(hash, at);
     }
 
+    /// Whether the path of a flow is just this one, and stands where [`Paths::foresee`] said.
+    #[inline]
+    pub(super) fn has(
+        &self,
+        near: u32,
+        key: Key,
+        ends: (SwitchPort, SwitchPort),
+        rules: &[Rule],
+    ) -> bool {
+        self.path(near)
+            .is_some_and(|path| path.is_of(key, ends.0) && self.is_same(path, ends, rules))
+    }
+
     /// Paths of these flows will be inserted soon: what is known of them is on its way until then.
-    /// At most [`AT_ONCE`] are heeded.
-    pub(super) fn foresee(&self, flows: impl Iterator<Item = (Key, SwitchPort)>) {
+    /// Returns at which place each may be. At most [`AT_ONCE`] are heeded.
+    pub(super) fn foresee(&self, flows: impl Iterator<Item = (Key, SwitchPort)>) -> [u32; AT_ONCE] {
         let mut hashes = [0; AT_ONCE];
         let mut count = 0;
         for (place, (key, from)) in hashes.iter_mut().zip(flows) {
@@ -167,19 +187,20 @@ impl Paths {
             self.by_flow.ask_for(*place);
             count += 1;
         }
-        let mut found = [u32::MAX; AT_ONCE];
-        for (place, hash) in found.iter_mut().zip(&hashes[..count]) {
-            *place = self.by_flow.first(*hash).unwrap_or(u32::MAX);
+        let mut near = [0; AT_ONCE];
+        for (place, hash) in near.iter_mut().zip(&hashes[..count]) {
+            *place = self.by_flow.glance(*hash).number;
             if let Some(path) = self.paths.get(*place as usize) {
                 prefetch(path);
             }
         }
-        let found = found[..count].iter().filter_map(|&at| self.path(at));
+        let found = near[..count].iter().filter_map(|&at| self.path(at));
         for path in found.filter(|path| path.from.dpid != path.to.dpid) {
             if let Some(rule) = self.rules.of(path.rules).first() {
                 prefetch(rule);
             }
         }
+        near
     }
 
     /// Forgets the path of a flow. Appends its rules to `remove`, the first hop's first.
@@ -238,10 +259,16 @@ impl Paths {
     }
 
     fn find(&self, hash: u64, key: Key, from: SwitchPort) -> Option<u32> {
-        let same = |path: &Path| (path.key, path.from) == (key, from);
-        self.by_flow.find(hash, |at| self.path(at).is_some_and(same))
+        self.by_flow.find(hash, |at| self.path(at).is_some_and(|path| path.is_of(key, from)))
     }
 
+    /// Whether it goes this way: within a switch there is one rule, and the ends say which.
+    #[inline]
+    fn is_same(&self, path: &Path, (from, to): (SwitchPort, SwitchPort), rules: &[Rule]) -> bool {
+        path.to == to && (from.dpid == to.dpid || self.rules.of(path.rules) == rules)
+    }
+
+    #[inline]
     fn path(&self, at: u32) -> Option<&Path> {
         self.paths.get(at as usize)?.as_ref()
     }

@@ -10,7 +10,7 @@ use aldis_wire::{DatapathId, MacAddr};
 use super::planner::{IN_FLIGHT, Planner};
 use super::rule::Key;
 use crate::exact_cache::ExactCache;
-use crate::hosts::{AT_ONCE, Host, Hosts, Identity};
+use crate::hosts::{AT_ONCE, Host, Hosts, PackedIdentity};
 use crate::learning_switch::Seed;
 use crate::recent_set::{ShortTick, Tick};
 use crate::routing::{Graph, Node};
@@ -30,7 +30,27 @@ pub(super) struct Prefetch {
     found: usize,
     /// So many were asked for.
     asked: usize,
+    /// Those that were looked into last, which are answered when the next are.
+    last: Option<Block>,
     in_flight: InFlight,
+}
+
+/// Requests that were looked into together.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Block {
+    /// The first of them.
+    start: usize,
+    /// The places behind it of those that have an answer.
+    places: [u8; AT_ONCE],
+    len: usize,
+}
+
+impl Block {
+    /// Those that have an answer, in their order.
+    #[inline]
+    pub(super) fn answered(&self) -> impl Iterator<Item = usize> {
+        self.places[..self.len].iter().map(|&place| self.start + usize::from(place))
+    }
 }
 
 /// Flows that are at hand: those that are looked into together, and those before them that wait for
@@ -159,12 +179,13 @@ impl Prefetch {
         let (seen, flows) = (Box::new([Seen::Nothing; RING]), Box::new([HostFlow::NONE; RING]));
         let (hashes, in_flight) = (Box::new([0; RING]), InFlight::new(seed));
         let (lookups, runs) = (vec![], vec![]);
-        Prefetch { lookups, runs, seen, flows, hashes, found: 0, asked: 0, in_flight }
+        let (found, asked, last) = (0, 0, None);
+        Prefetch { lookups, runs, seen, flows, hashes, found, asked, last, in_flight }
     }
 
     /// Reads the frames of a batch; whether any of its requests is left to be answered.
     pub(super) fn read(&mut self, batch: &Batch<'_>, known: Known<'_>) -> bool {
-        (self.found, self.asked) = (0, 0);
+        (self.found, self.asked, self.last) = (0, 0, None);
         self.lookups.clear();
         self.lookups.resize(batch.requests.len(), Lookup::NOTHING);
         self.runs.clear();
@@ -176,10 +197,11 @@ impl Prefetch {
             self.runs.push(From { dpid, node: known.graph.node(dpid), salt });
             let requests = &batch.requests[run.requests.clone()];
             for (lookup, request) in self.lookups[run.requests.clone()].iter_mut().zip(requests) {
+                (lookup.in_port, lookup.run) = (request.in_port, at as u32);
                 if !request.stopped {
                     is_left = true;
                     if let Some((src, dst)) = words(batch.frame(request)) {
-                        *lookup = Lookup { src, dst, in_port: request.in_port, run: at as u32 };
+                        (lookup.src, lookup.dst) = (src, dst);
                     }
                 }
             }
@@ -187,23 +209,50 @@ impl Prefetch {
         is_left
     }
 
-    /// What a request is about. Those that come behind it are looked into meanwhile, so that what
-    /// they need is at hand when they are asked for, and not so early that it is gone again.
-    /// Requests are asked for in their order.
-    #[inline]
-    pub(super) fn seen(&mut self, at: usize, known: Known<'_>, planner: &Planner) -> Seen {
-        while self.found <= at + AT_ONCE / 2 && self.found < self.lookups.len() {
-            let some = self.found..self.lookups.len().min(self.found + AT_ONCE);
-            // The cache is asked for those behind them too, so that it brings these meanwhile.
-            self.ask(some.end + AT_ONCE, known.hosts);
-            self.found = some.end;
-            // Blocks of half of the ring: the one before it is not written over.
-            let first = some.start % RING;
-            let ring = first..first + some.len();
-            let seen = (&mut self.seen[ring.clone()], &mut self.flows[ring.clone()]);
-            let lookups = (&self.lookups[some], &self.hashes[ring], &self.runs[..]);
-            find(lookups, known, (planner, &mut self.in_flight), seen);
+    /// The next requests, in their order. Those that come behind them are looked into first, so
+    /// that what they need is at hand when their turn comes, and not so early that it is gone
+    /// again. The requests that are about no flow whose receiver's place is known are left out,
+    /// unless `all` are asked for.
+    pub(super) fn next(&mut self, known: Known<'_>, planner: &Planner, all: bool) -> Option<Block> {
+        if self.last.is_none() {
+            self.last = self.look_into_next(known, planner, all);
         }
+        let next = self.look_into_next(known, planner, all);
+        core::mem::replace(&mut self.last, next)
+    }
+
+    fn look_into_next(&mut self, known: Known<'_>, planner: &Planner, all: bool) -> Option<Block> {
+        let some = self.found..self.lookups.len().min(self.found + AT_ONCE);
+        if some.is_empty() {
+            return None;
+        }
+        // The cache is asked for those behind them too, so that it brings these meanwhile.
+        self.ask(some.end + AT_ONCE, known.hosts);
+        self.found = some.end;
+        // Blocks of half of the ring: the one before it is not written over.
+        let first = some.start % RING;
+        let ring = first..first + some.len();
+        let seen = (&mut self.seen[ring.clone()], &mut self.flows[ring.clone()]);
+        let lookups = (&self.lookups[some.clone()], &self.hashes[ring.clone()], &self.runs[..]);
+        find(lookups, known, (planner, &mut self.in_flight), seen);
+        // Without a branch for each: whether a receiver is known cannot be foreseen.
+        let mut block = Block { start: some.start, places: [0; AT_ONCE], len: 0 };
+        for (at, seen) in self.seen[ring].iter().enumerate() {
+            block.places[block.len] = at as u8;
+            block.len += usize::from(all || !matches!(seen, Seen::Nothing));
+        }
+        Some(block)
+    }
+
+    /// The run of a request.
+    #[inline]
+    pub(super) fn run(&self, at: usize) -> usize {
+        self.lookups[at].run as usize
+    }
+
+    /// What a request of the last [`Prefetch::next`] is about.
+    #[inline]
+    pub(super) fn seen(&self, at: usize) -> Seen {
         self.seen[at % RING]
     }
 
@@ -244,9 +293,8 @@ fn find(
     (seen, flows): (&mut [Seen], &mut [HostFlow]),
 ) {
     in_flight.look_up(known.now, hashes, seen);
-    let nobody = Identity { mac: MacAddr([0; 6]), vlan: 0 };
     // The places of those of which nothing is known yet, and their receivers.
-    let (mut places, mut ids, mut len) = ([0u8; AT_ONCE], [nobody; AT_ONCE], 0);
+    let (mut places, mut ids, mut len) = ([0u8; AT_ONCE], [PackedIdentity::NONE; AT_ONCE], 0);
     for (at, (lookup, seen)) in lookups.iter().zip(&mut *seen).enumerate() {
         if let Seen::Again(port) = *seen {
             let (key, from, hash) = (lookup.key(), runs[lookup.run as usize], hashes[at]);
@@ -255,8 +303,8 @@ fn find(
             flows[at] = HostFlow { key, to, hash, cached_as: hash, first: place, last: place };
             *seen = Seen::Flow;
         } else if lookup.dst != NO_FLOW && matches!(seen, Seen::Nothing) {
-            let key = lookup.key();
-            (places[len], ids[len]) = (at as u8, Identity { mac: key.dst, vlan: key.host_vlan() });
+            let vlan = lookup.key().host_vlan();
+            (places[len], ids[len]) = (at as u8, PackedIdentity::new(lookup.dst, vlan));
             len += 1;
         }
     }
@@ -265,9 +313,15 @@ fn find(
     }
     let mut found = [None; AT_ONCE];
     known.hosts.by_few_macs(&ids[..len], &mut found);
-    for (&at, host) in places[..len].iter().zip(found) {
-        let at = usize::from(at);
-        let Some(to) = host.and_then(Host::place) else { continue };
+    let (mut known_ones, mut count) = ([0u8; AT_ONCE], 0);
+    for (place, host) in found[..len].iter().enumerate() {
+        known_ones[count] = place as u8;
+        count += usize::from(host.is_some());
+    }
+    for &place in &known_ones[..count] {
+        let place = usize::from(place);
+        let at = usize::from(places[place]);
+        let Some(to) = found[place].and_then(Host::place) else { continue };
         let (lookup, key) = (&lookups[at], lookups[at].key());
         let from = runs[lookup.run as usize];
         let port = PortNo(lookup.in_port);

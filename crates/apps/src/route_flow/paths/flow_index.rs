@@ -1,29 +1,22 @@
-//! The flow index, from the hash of a flow to its path: open addressing in one array, so that what
-//! will be looked for can be asked for before.
-//!
-//! ```text
-//! word   upper half of the hash | path + 1          0 where there is none
-//! ```
-//!
-//! At most half of the words are in use. What leaves is filled from behind, so that nothing has to
-//! be remembered of it.
+//! The flow index, from the hash of a flow to its path: one table ([`crate::hash_lines`]), so that
+//! what will be looked for can be asked for before. At most half of its entries are in use.
 
-use crate::learning_switch::simd::prefetch;
+use crate::hash_lines::{self, Glance, HashLine, LINE};
 
-/// Words to begin with.
-const WORDS_MIN: usize = 16;
+/// Lines to begin with.
+const LINES_MIN: usize = 2;
 
-/// Paths by hash.
+/// Paths by hash, of which the upper half counts.
 #[derive(Debug)]
 pub(super) struct FlowIndex {
     // A power of two of them.
-    words: Vec<u64>,
+    lines: Vec<HashLine>,
     len: usize,
 }
 
 impl Default for FlowIndex {
     fn default() -> Self {
-        FlowIndex { words: vec![0; WORDS_MIN], len: 0 }
+        FlowIndex { lines: vec![HashLine::default(); LINES_MIN], len: 0 }
     }
 }
 
@@ -37,94 +30,48 @@ impl FlowIndex {
     /// Starts to bring what is known of a hash.
     #[inline]
     pub(super) fn ask_for(&self, hash: u64) {
-        prefetch(&self.words[self.home(hash)]);
+        hash_lines::ask_for(&self.lines, upper(hash));
     }
 
-    /// The first path that may have this hash: half of it is compared.
+    /// The path that has this hash, in nearly all cases.
     #[inline]
-    pub(super) fn first(&self, hash: u64) -> Option<u32> {
-        self.find(hash, |_| true)
+    pub(super) fn glance(&self, hash: u64) -> Glance {
+        hash_lines::glance(&self.lines, upper(hash))
     }
 
     /// The path with this hash of which `is` holds.
     #[inline]
     pub(super) fn find(&self, hash: u64, is: impl Fn(u32) -> bool) -> Option<u32> {
-        let mut at = self.home(hash);
-        // There is a free word at the end of every stretch.
-        while self.words[at] != 0 {
-            let word = self.words[at];
-            if word >> 32 == hash >> 32 && is(path_of(word)) {
-                return Some(path_of(word));
-            }
-            at = self.after(at);
-        }
-        None
+        hash_lines::find(&self.lines, upper(hash), is)
     }
 
     /// Adds a path, which is not there yet. Its number is below 2³² − 1.
     pub(super) fn insert(&mut self, hash: u64, path: u32) {
-        if (self.len + 1) * 2 > self.words.len() {
+        if (self.len + 1) * 2 > self.lines.len() * LINE {
             self.grow();
         }
-        self.put(hash >> 32 << 32 | u64::from(path + 1));
+        hash_lines::put(&mut self.lines, (upper(hash), path));
         self.len += 1;
     }
 
     /// Takes away a path that was added with this hash.
     pub(super) fn remove(&mut self, hash: u64, path: u32) {
-        let word = hash >> 32 << 32 | u64::from(path + 1);
-        let mut gap = self.home(hash);
-        while self.words[gap] != word {
-            if self.words[gap] == 0 {
-                return;
-            }
-            gap = self.after(gap);
-        }
-        self.words[gap] = 0;
-        self.len -= 1;
-        let mut at = self.after(gap);
-        while self.words[at] != 0 {
-            let home = self.home(self.words[at]);
-            let mask = self.words.len() - 1;
-            // Whether it is found from its home only by way of the gap.
-            if at.wrapping_sub(home) & mask >= at.wrapping_sub(gap) & mask {
-                self.words[gap] = core::mem::take(&mut self.words[at]);
-                gap = at;
-            }
-            at = self.after(at);
-        }
-    }
-
-    /// Where the search for a hash begins, of which only the upper half counts.
-    #[inline]
-    fn home(&self, hash: u64) -> usize {
-        (hash >> 32) as usize & (self.words.len() - 1)
-    }
-
-    #[inline]
-    fn after(&self, at: usize) -> usize {
-        (at + 1) & (self.words.len() - 1)
-    }
-
-    fn put(&mut self, word: u64) {
-        let mut at = self.home(word);
-        while self.words[at] != 0 {
-            at = self.after(at);
-        }
-        self.words[at] = word;
+        self.len -= usize::from(hash_lines::take(&mut self.lines, (upper(hash), path)));
     }
 
     #[cold]
     fn grow(&mut self) {
-        let words = vec![0; self.words.len() * 2];
-        let old = core::mem::replace(&mut self.words, words);
-        old.into_iter().filter(|&word| word != 0).for_each(|word| self.put(word));
+        let lines = vec![HashLine::default(); self.lines.len() * 2];
+        let old = core::mem::replace(&mut self.lines, lines);
+        for there in hash_lines::entries(&old) {
+            hash_lines::put(&mut self.lines, there);
+        }
     }
 }
 
 #[inline]
-fn path_of(word: u64) -> u32 {
-    word as u32 - 1
+fn upper(hash: u64) -> u32 {
+    (hash >> 32) as u32
 }
 
 #[cfg(test)]
@@ -159,7 +106,6 @@ mod tests {
             for path in 0..512 {
                 let found = named.find(hash(path), |found| found == path);
                 prop_assert_eq!(found.is_some(), map.contains_key(&path), "{}", path);
-                prop_assert!(found.is_none() || named.first(hash(path)).is_some());
             }
         }
     }
