@@ -92,6 +92,25 @@ fn a_host_is_found_by_all_it_is_known_by() {
     assert_eq!((hosts.on_port(HERE).count(), hosts.on_switch(DatapathId(2)).count()), (1, 1));
 }
 
+/// Some stand in another line of the index than where their search begins.
+#[test]
+fn of_many_that_are_looked_for_together_each_is_found() {
+    const HOSTS: u64 = 2000;
+    let mut lab = HostLab::new(config());
+    for host in 1..=HOSTS {
+        lab.see(0, says(host, SwitchPort::new(host % 16, 1), ip(host)));
+    }
+    let hosts = lab.tracker.hosts();
+    let (ids, ips): (Vec<_>, Vec<_>) = (1..=2 * HOSTS).map(|n| (id(n), (ip(n), 0))).unzip();
+    let (mut by_mac, mut by_ip) = (vec![], vec![]);
+    hosts.by_macs(&ids, &mut by_mac);
+    hosts.by_ips(&ips, &mut by_ip);
+    for found in [by_mac, by_ip] {
+        let ids = found.iter().map(|host| host.map(Host::id));
+        assert!(ids.eq((1..=2 * HOSTS).map(|n| (n <= HOSTS).then(|| id(n)))));
+    }
+}
+
 /// Those that are looked for together are compared with a host that has another address, or with a
 /// place where none is.
 #[test]
