@@ -63,11 +63,11 @@ impl PackedIdentity {
     /// Whether it may be a host's: of no group, and not the address zero.
     #[inline]
     pub(super) fn is_host(self) -> bool {
-        /// The bit of an address that makes it a group's.
-        const GROUP: u64 = 1 << 40;
-        self.0 & GROUP == 0 && self.0 & PackedIdentity::MAC != 0
+        let mac = MacAddr::from_u64(self.0);
+        !mac.is_group() && mac.to_u64() != 0
     }
 
+    /// The same in its parts.
     #[inline]
     pub(super) fn identity(self) -> Identity {
         Identity { mac: MacAddr::from_u64(self.0), vlan: (self.0 >> 48) as u16 }
@@ -75,6 +75,7 @@ impl PackedIdentity {
 }
 
 impl From<Identity> for PackedIdentity {
+    #[inline]
     fn from(id: Identity) -> PackedIdentity {
         PackedIdentity::new(id.mac.to_u64(), id.vlan)
     }

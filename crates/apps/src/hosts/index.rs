@@ -31,8 +31,8 @@ const CROWDED: usize = SLOTS * 2 / 5;
 /// Bits of the hash that may tell the page.
 const PAGE_BITS: u32 = 16;
 
-/// The highest number that an index can hold, with as many pages as there may be.
-pub(super) const NUMBER_MAX: usize = (1 << 24) - 2;
+/// The highest number: with so many, as many pages as there may be are half full.
+pub(super) const NUMBER_MAX: usize = (SLOTS << PAGE_BITS) / 2 - 2;
 
 /// A hash.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

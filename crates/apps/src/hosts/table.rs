@@ -356,7 +356,7 @@ impl HostKey for Identity {
 
     #[inline]
     fn hash(self, seed: Seed) -> Hash {
-        Hash::new(seed.mix(self.mac.to_u64(), u64::from(self.vlan)))
+        PackedIdentity::from(self).hash(seed)
     }
 
     #[inline]

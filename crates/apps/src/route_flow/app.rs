@@ -224,7 +224,7 @@ impl App for RouteFlow {
         // The requests of one switch follow each other: its slot is looked at once.
         let (mut run, mut here) = (usize::MAX, Here { joined: Time::START, is_full: false });
         while let Some(block) = self.prefetch.next(known, &self.planner, copies) {
-            for at in block.answered() {
+            for at in block.requests() {
                 batch.one((self.prefetch.run(at), at), |request| {
                     if request.run != run {
                         let standing = slots.of(request.switch_index);

@@ -40,15 +40,15 @@ pub(super) struct Prefetch {
 pub(super) struct Block {
     /// The first of them.
     start: usize,
-    /// The places behind it of those that have an answer.
+    /// The places behind it of those that are handed out.
     places: [u8; AT_ONCE],
     len: usize,
 }
 
 impl Block {
-    /// Those that have an answer, in their order.
+    /// Those that are handed out, in their order.
     #[inline]
-    pub(super) fn answered(&self) -> impl Iterator<Item = usize> {
+    pub(super) fn requests(&self) -> impl Iterator<Item = usize> {
         self.places[..self.len].iter().map(|&place| self.start + usize::from(place))
     }
 }
@@ -235,7 +235,7 @@ impl Prefetch {
         let seen = (&mut self.seen[ring.clone()], &mut self.flows[ring.clone()]);
         let lookups = (&self.lookups[some.clone()], &self.hashes[ring.clone()], &self.runs[..]);
         find(lookups, known, (planner, &mut self.in_flight), seen);
-        // Without a branch for each: whether a receiver is known cannot be foreseen.
+        // Without a branch for each: which of them has an answer cannot be foreseen.
         let mut block = Block { start: some.start, places: [0; AT_ONCE], len: 0 };
         for (at, seen) in self.seen[ring].iter().enumerate() {
             block.places[block.len] = at as u8;
@@ -313,6 +313,7 @@ fn find(
     }
     let mut found = [None; AT_ONCE];
     known.hosts.by_few_macs(&ids[..len], &mut found);
+    // Without a branch for each: whether a receiver is known cannot be foreseen.
     let (mut known_ones, mut count) = ([0u8; AT_ONCE], 0);
     for (place, host) in found[..len].iter().enumerate() {
         known_ones[count] = place as u8;

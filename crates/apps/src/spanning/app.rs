@@ -219,6 +219,7 @@ struct OpenPorts {
 }
 
 impl OpenPorts {
+    /// Whether this port is one. `is_open` finds out, where it was not asked for in this run.
     #[inline]
     fn holds(&mut self, (run, port): (u32, u32), is_open: impl FnOnce() -> bool) -> bool {
         if run != self.run {
@@ -275,8 +276,8 @@ impl Spanning {
             let request = &batch.requests[index];
             let at = Inlet { dpid: switch.dpid, joined: slot.at, port: PortNo(request.in_port) };
             let frame = batch.frame(request);
-            let mut is_open = || !heads.of(version, at, (flood_ports, switch)).floods.is_empty();
-            let leaves = !stays(frame) && open.holds((left.run, request.in_port), &mut is_open);
+            let is_open = || !heads.of(version, at, (flood_ports, switch)).floods.is_empty();
+            let leaves = !stays(frame) && open.holds((left.run, request.in_port), is_open);
             let of = if leaves { repeats.take(batch.now, slot, flood_ports) } else { None };
             floods.push(of.map(|of| FloodedFrame { key: repeats.key(at, frame), of }));
         }
@@ -375,6 +376,22 @@ impl App for Spanning {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_port_is_looked_up_once_a_run_and_high_ones_each_time() {
+        let (mut open, mut looked_up) = (OpenPorts::default(), vec![]);
+        let asked = [(0, 1), (0, 2), (0, 1), (0, 2), (1, 1), (1, 1), (1, 65), (1, 65), (0, 1)];
+        let holds: Vec<bool> = asked
+            .map(|at| {
+                open.holds(at, || {
+                    looked_up.push(at);
+                    at != (0, 1)
+                })
+            })
+            .to_vec();
+        assert_eq!(holds, asked.map(|at| at != (0, 1)));
+        assert_eq!(looked_up, [(0, 1), (0, 2), (1, 1), (1, 65), (1, 65), (0, 1)]);
+    }
 
     #[test]
     fn frames_that_differ_in_anything_are_told_apart() {
