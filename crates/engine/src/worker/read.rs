@@ -30,6 +30,7 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
     #[inline]
     pub(super) fn begin(&mut self, visit: &Visit<N::Socket>) {
         let conn = &visit.conn;
+        self.make_way(conn);
         let mut state = conn.state();
         state.note(visit.events);
         if self.tap.is_on() {
@@ -55,6 +56,15 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
                 drop(state);
                 self.end(conn, why);
             }
+        }
+    }
+
+    /// What is in hand is handed on before the visit of a connection whose fence waits: with requests
+    /// of other switches in hand that would wait again, and under load always.
+    #[inline]
+    fn make_way(&mut self, conn: &Conn<N::Socket>) {
+        if self.handoff.is_some() && self.requests_in_hand() > 0 && conn.state().whole {
+            self.finish_batch();
         }
     }
 
