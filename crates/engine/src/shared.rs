@@ -185,13 +185,18 @@ impl<N: Net> Shared<N> {
         self.parking.prepare(worker);
     }
 
-    /// The worker is up.
+    /// The worker has nothing to do and looks again at once.
+    pub(crate) fn linger(&self, worker: usize) {
+        self.parking.linger(worker);
+    }
+
+    /// The worker works.
     pub(crate) fn cancel_parking(&self, worker: usize) {
         self.parking.cancel(worker);
     }
 
-    /// There is work that the caller will not do at once: wakes one worker that sleeps, if any
-    /// does.
+    /// There is work that the caller will not do at once: wakes one worker that sleeps, if any does
+    /// and none lingers.
     #[inline]
     pub(crate) fn wake_one(&self) {
         if let Some(worker) = self.parking.unpark_one(self.workers.clone()) {

@@ -132,6 +132,10 @@ impl Net for Sim {
         self.world.borrow().now(self.bell.core)
     }
 
+    fn linger(&mut self) {
+        self.world.borrow_mut().linger(self.bell.core);
+    }
+
     fn bell(&self) -> SimBell {
         self.bell.clone()
     }

@@ -33,7 +33,7 @@ use aldis_control::{Event, Output, Pipeline, Time, World};
 
 use crate::conn::{Conn, ConnId, State};
 use crate::design::{self, Design};
-use crate::limits::{BATCH_BYTES, OUTBOX_PER_READ, READ_MAX, RETRY_AFTER, SECOND};
+use crate::limits::{BATCH_BYTES, LINGER, OUTBOX_PER_READ, READ_MAX, RETRY_AFTER, SECOND};
 use crate::messages::{Signal, WorkerMessage};
 use crate::net::{Net, Readiness};
 use crate::read::Read;
@@ -155,8 +155,12 @@ pub(crate) struct Worker<N: Net, R> {
     poll_at: Time,
     /// Since when it has had something to do.
     busy_since: Time,
+    /// When it last found something to do.
+    found_at: Time,
     /// Whether it found nothing to do, entered itself as parked, and looks for the last time.
     parking: bool,
+    /// Whether it entered itself as one that looks again and again.
+    lingers: bool,
     next_second: Time,
     /// The slot of `conns` from which on applications are still to get this second's event.
     second_from: usize,
@@ -263,7 +267,9 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
             allowance: Allowance::new(),
             poll_at: Time::START,
             busy_since: Time::START,
+            found_at: Time::START,
             parking: false,
+            lingers: false,
             next_second: Time::START + SECOND,
             second_from: usize::MAX,
             knobs_version: versioned::UNSEEN,
@@ -315,19 +321,39 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
             }
         }
         if self.pull() {
-            self.parking = false;
+            self.found_work();
             self.stage = Stage::Run { drained: false, pulled: true };
         } else if let Some(visit) = self.next_visit() {
-            self.parking = false;
+            self.found_work();
             self.begin(&visit);
         } else if self.batch.holds_something() {
             self.stage = Stage::Run { drained: true, pulled: false };
+        } else if self.may_linger() {
+            self.lingers = true;
+            self.shared.linger(self.index);
+            self.net.linger();
         } else if !self.parking && !self.spin {
             self.parking = true;
             self.shared.prepare_parking(self.index);
         } else {
             self.stage = Stage::Sleep { until: self.sleep_until() };
         }
+    }
+
+    #[inline]
+    fn found_work(&mut self) {
+        self.found_at = self.now;
+        if self.parking || self.lingers {
+            (self.parking, self.lingers) = (false, false);
+            self.shared.cancel_parking(self.index);
+        }
+    }
+
+    /// Whether it looks again before it sleeps: it can only wait for the queue between workers, where
+    /// another one is about to put something or to make room.
+    fn may_linger(&self) -> bool {
+        let waits = self.handoff.as_ref().is_some_and(|handoff| handoff.pauses_reading());
+        waits && !self.parking && !self.spin && self.now.since(self.found_at) < LINGER
     }
 
     /// How long it may sleep. Not at all where it is to poll at once, since the inbox holds

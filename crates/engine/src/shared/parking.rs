@@ -1,7 +1,8 @@
 //! Parking: workers that sleep in their poll, and waking them.
 //!
 //! A worker prepares to park, looks for work once more, and sleeps. Work that is made after that
-//! look finds the worker parked and wakes it. Modelled with loom.
+//! look finds the worker parked and wakes it. A worker that lingers looks again and again before
+//! that: it is found first, and needs no ring. Modelled with loom.
 
 use std::ops::Range;
 use std::sync::atomic::AtomicU32;
@@ -11,13 +12,17 @@ use crate::sync::Atomic;
 /// What is added where there is one less.
 const LESS: u32 = 0_u32.wrapping_sub(1);
 
+/// What a worker does.
+const WORKS: u32 = 0;
+const PARKED: u32 = 1;
+const LINGERS: u32 = 2;
+
 /// The parked workers.
 #[derive(Debug)]
 pub(crate) struct Parking<A = AtomicU32> {
-    /// 1 for each worker that sleeps in its poll, or is about to.
+    /// Whether each worker is [`PARKED`], in its poll or about to be, or [`LINGERS`].
     parked: Box<[A]>,
-    /// How many they are, or more: a worker is counted before it can be found, and until it is
-    /// awake.
+    /// How many do either, or more: a worker is counted before it can be found, and until it works.
     count: A,
 }
 
@@ -31,19 +36,30 @@ impl<A: Atomic> Parking<A> {
     /// made after that look wakes it. A worker that consumes a ring in between may have been
     /// unparked already, and has to prepare again before it looks.
     pub(crate) fn prepare(&self, worker: usize) {
+        self.wait(worker, PARKED);
+    }
+
+    /// The worker has nothing to do and looks again at once.
+    pub(crate) fn linger(&self, worker: usize) {
+        if self.parked[worker].load() != LINGERS {
+            self.wait(worker, LINGERS);
+        }
+    }
+
+    fn wait(&self, worker: usize, how: u32) {
         self.count.add(1);
-        if self.parked[worker].swap(1) == 1 {
+        if self.parked[worker].swap(how) != WORKS {
             self.count.add(LESS);
         }
     }
 
-    /// The worker is awake.
+    /// The worker works.
     pub(crate) fn cancel(&self, worker: usize) {
         let _ = self.unpark(worker);
     }
 
     /// There is work that the caller will not do at once. Returns a worker among these that was
-    /// parked and has to be woken.
+    /// parked and has to be woken; none where one lingers, which will find it.
     #[inline]
     #[must_use]
     pub(crate) fn unpark_one(&self, among: Range<usize>) -> Option<usize> {
@@ -57,18 +73,32 @@ impl<A: Atomic> Parking<A> {
     }
 
     #[cold]
-    fn unpark_first(&self, mut among: Range<usize>) -> Option<usize> {
-        among.find(|&worker| self.unpark(worker))
+    fn unpark_first(&self, among: Range<usize>) -> Option<usize> {
+        // One that is not seen to linger is taken, not only looked at: see above.
+        let seen = |worker: &usize| self.parked[*worker].load() == LINGERS;
+        for worker in among.clone().filter(seen).chain(among) {
+            match self.take(worker) {
+                WORKS => {}
+                PARKED => return Some(worker),
+                _ => return None,
+            }
+        }
+        None
     }
 
-    /// Whether the worker was parked. It counts as awake from now on.
+    /// Whether the worker was parked. It counts as one that works from now on.
     #[must_use]
     pub(crate) fn unpark(&self, worker: usize) -> bool {
-        let slept = self.parked[worker].swap(0) == 1;
-        if slept {
+        self.take(worker) == PARKED
+    }
+
+    /// What the worker did before: it works from now on.
+    fn take(&self, worker: usize) -> u32 {
+        let before = self.parked[worker].swap(WORKS);
+        if before != WORKS {
             self.count.add(LESS);
         }
-        slept
+        before
     }
 }
 
@@ -104,6 +134,41 @@ mod tests {
             });
             parking.prepare(0);
             let found = work.load(Ordering::Relaxed);
+            let woken = maker.join().unwrap();
+            assert!(found || woken);
+        });
+    }
+
+    #[test]
+    fn one_that_lingers_is_found_before_one_that_sleeps() {
+        let parking = Parking::<AtomicU32>::new(3);
+        parking.prepare(0);
+        parking.linger(2);
+        assert_eq!(parking.unpark_one(0..3), None);
+        assert_eq!(parking.unpark_one(0..3), Some(0));
+        assert_eq!(parking.unpark_one(0..3), None);
+        parking.linger(1);
+        parking.prepare(1);
+        assert_eq!(parking.unpark_one(0..3), Some(1));
+        parking.cancel(1);
+        assert_eq!(Atomic::load(&parking.count), 0);
+    }
+
+    /// A worker that lingers and then parks, with a look after each.
+    #[test]
+    fn work_and_one_that_goes_to_sleep_do_not_miss_each_other() {
+        loom::model(|| {
+            let parking = Arc::new(Parking::<Watched>::new(1));
+            let work = Arc::new(AtomicBool::new(false));
+            let maker = (Arc::clone(&parking), Arc::clone(&work));
+            let maker = loom::thread::spawn(move || {
+                maker.1.store(true, Ordering::Relaxed);
+                maker.0.unpark_one(0..1).is_some()
+            });
+            parking.linger(0);
+            let mut found = work.load(Ordering::Relaxed);
+            parking.prepare(0);
+            found |= work.load(Ordering::Relaxed);
             let woken = maker.join().unwrap();
             assert!(found || woken);
         });

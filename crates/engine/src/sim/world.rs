@@ -12,14 +12,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use aldis_control::Time;
 
-use super::costs::{Prices, Ps, coldness};
+use super::costs::{Prices, Ps};
 use super::dice::Dice;
 use super::plan::{ReadSpeed, SimPlan};
 use super::stream::{REQUEST_LEN, SimStream};
 use super::switch::{MeasureWindow, SimSwitch};
-use crate::conn::claim::Events;
-use crate::limits::EVENTS_PER_POLL;
-use crate::net::Readiness;
+
+mod sockets;
 
 /// Bytes from a switch that its socket holds.
 const ROOM_IN: usize = 1024 * 1024;
@@ -29,9 +28,6 @@ const ROOM_OUT: usize = 256 * 1024;
 
 /// Bytes that a slow switch reads at a time.
 const SIP: usize = 4 * 1024;
-
-/// Length of a flow: the answer to one request.
-const ANSWER_LEN: usize = 80;
 
 /// From the moment when all switches are up to the moment when they begin to ask.
 const SETTLE: Ps = 1_000_000_000;
@@ -284,7 +280,8 @@ impl SimWorld {
             + work.lists * prices.line;
         if work.pulled {
             let bytes = work.requests * REQUEST_LEN as Ps;
-            took += prices.pull.batch + work.runs * prices.pull.visit + bytes * prices.pull.byte;
+            took += prices.pull.batch + bytes * prices.pull.byte;
+            took += work.runs * prices.pull.visit;
             took += work.requests * prices.parse_pulled;
         }
         if work.handed {
@@ -472,127 +469,5 @@ impl SimConnection {
     /// As the kernel has it: a third of it is free.
     fn has_room(&self) -> bool {
         ROOM_OUT - self.outgoing.len() >= ROOM_OUT / 3
-    }
-}
-
-/// What workers ask of their sockets.
-impl SimWorld {
-    pub(super) fn now(&self, core: usize) -> Time {
-        Time(self.cores[core].clock / 1000)
-    }
-
-    pub(super) fn clock(&self, core: usize) -> Ps {
-        self.cores[core].clock
-    }
-
-    pub(super) fn register(&mut self, core: usize, at: usize, token: u64) {
-        self.wires[at].registered = Some((core, token));
-        // As the kernel does: what is there already is reported.
-        self.edge(at, self.cores[core].clock);
-    }
-
-    pub(super) fn deregister(&mut self, core: usize, at: usize) {
-        self.wires[at].registered = None;
-        self.wires[at].is_ready = false;
-        self.cores[core].ready.retain(|ready| *ready != at);
-    }
-
-    pub(super) fn poll(&mut self, core: usize, ready: &mut Vec<Readiness>) {
-        self.bells.rung[core].store(false, Ordering::Relaxed);
-        self.cores[core].clock += self.prices.poll;
-        for _ in 0..EVENTS_PER_POLL {
-            let Some(at) = self.cores[core].ready.pop_front() else { return };
-            self.wires[at].is_ready = false;
-            self.watch(at);
-            let wire = &self.wires[at];
-            // The kernel looks what is true now, and says nothing where nothing is.
-            let readable = wire.incoming.len() > 0;
-            let room = wire.has_room();
-            let Some((_, token)) = wire.registered.filter(|_| readable || room) else { continue };
-            let sign = |is: bool, sign| if is { sign } else { Events::default() };
-            let events = sign(readable, Events::READABLE).with(sign(room, Events::WRITABLE));
-            ready.push(Readiness { token, events });
-            self.cores[core].clock += self.prices.poll_event;
-        }
-    }
-
-    /// Reads; none where nothing is there.
-    pub(super) fn read(&mut self, core: usize, at: usize, into: &mut [u8]) -> Option<usize> {
-        let now = self.cores[core].clock;
-        self.ask(at, now);
-        let prices = self.prices;
-        let wire = &mut self.wires[at];
-        let count = wire.incoming.take(into);
-        if std::mem::replace(&mut wire.reader, core) != core {
-            self.cores[core].clock += prices.moved_visit;
-        }
-        if count == 0 {
-            self.cores[core].clock += prices.empty_read;
-            return None;
-        }
-        // The step that follows takes it apart, and lets go of the connection when it is done.
-        let apart = count as Ps * prices.gather / REQUEST_LEN as Ps;
-        wire.left = wire.incoming.len() > 0;
-        wire.unanswered += 1;
-        self.visits += 1;
-        let before = std::mem::replace(&mut wire.visited, self.visits);
-        wire.cold = coldness(self.visits - before - 1);
-        if self.cores[core].hands {
-            self.cores[core].clock += prices.hand.visit + count as Ps * prices.hand.byte;
-        }
-        self.cores[core].clock += apart
-            + prices.crowd.read(wire.cold, count)
-            + match wire.left {
-                true => prices.full_read + count as Ps * prices.full_read_byte,
-                false => prices.read + count as Ps * prices.read_byte,
-            };
-        self.ask(at, now);
-        Some(count)
-    }
-
-    /// Writes what fits; none where nothing does.
-    pub(super) fn write(&mut self, core: usize, at: usize, bytes: &[u8]) -> Option<usize> {
-        let prices = self.prices;
-        let wire = &mut self.wires[at];
-        let at_once = wire.switch.reads() == ReadSpeed::AtOnce && wire.outgoing.is_empty();
-        let room = if at_once { usize::MAX } else { ROOM_OUT - wire.outgoing.len() };
-        let count = bytes.len().min(room);
-        wire.starved |= count < bytes.len();
-        if count == 0 {
-            self.cores[core].clock += prices.empty_read;
-            return None;
-        }
-        if std::mem::replace(&mut wire.writer, core) != core {
-            self.cores[core].clock += (count / ANSWER_LEN) as Ps * prices.moved_request;
-        }
-        let cost = match wire.left {
-            true => {
-                let further = std::mem::take(&mut wire.unanswered).saturating_sub(1);
-                prices.full_write + count as Ps * prices.full_write_byte + further * prices.joined
-            }
-            false => {
-                wire.unanswered = 0;
-                prices.write + count as Ps * prices.write_byte
-            }
-        };
-        let cost = cost + prices.send + prices.crowd.write(wire.cold, count);
-        // At once: adaptive batching takes the time of a batch up to its last write, within the
-        // step.
-        let took = wavering(cost, self.jitter.max(prices.waver), &mut self.dice);
-        let took = (took as f64 * (1.0 + self.cores[core].slower)) as Ps;
-        let before = self.cores[core].clock;
-        self.cores[core].clock += took;
-        self.interrupt(core, took);
-        let core = &mut self.cores[core];
-        core.settled += core.clock - before;
-        let arrives = core.clock + prices.way;
-        let wire = &mut self.wires[at];
-        if at_once {
-            self.hear(at, arrives, bytes);
-        } else {
-            wire.outgoing.extend(&bytes[..count]);
-            self.sip_later(at, arrives);
-        }
-        Some(count)
     }
 }

@@ -47,6 +47,19 @@ fn output_batching_writes_once_a_batch_to_each_switch() {
     assert!(with < 5.0 && without > 30.0, "{with} with, {without} without");
 }
 
+/// A thread that reads and a worker that answers hand each other batches of some microseconds. They
+/// look on meanwhile: in turn asleep, each would wait for the other to wake up.
+#[test]
+fn workers_that_wait_for_the_queue_between_them_hardly_sleep() {
+    let batching = Batching::Fixed(Ibt::new(400).unwrap());
+    let design = Design { batching, ..named("maestro-shared-queue") };
+    let duration = Duration::from_millis(50);
+    let plan = SimPlan { duration, ..SimPlan::new(design, 1, full(79)) };
+    let total = simulated(&plan).snapshot.total;
+    let (batches, wakeups) = (total.batches, total.wakeups);
+    assert!(wakeups * 5 < batches, "{wakeups} times in {batches} batches");
+}
+
 /// The default's batches: of one switch that has more to say than was read, or very little; of
 /// several where each has said all that it had to say.
 #[test]
