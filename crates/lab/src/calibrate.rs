@@ -39,7 +39,6 @@ pub use aldis_engine::sim::COST_MAX;
 pub use costs::{CostRow, StepCosts};
 pub use file::{COST_MIN, CostsFileError, check};
 pub use machine::{MachineInfo, today};
-pub(crate) use rounds::median;
 pub use rounds::{CostQuartiles, Middle};
 
 use aldis_engine::limits::DESCRIPTORS_SPARE;
@@ -325,6 +324,7 @@ impl Steps {
             gather_ns: gather,
             request_ns: request,
             visit_ns: Some(own[0]),
+            finish_pct: moved.map(|it| it.finish),
             run_ns: Some(own[1]),
             send_ns: Some(own[2]),
             crowd_read_ns: crowd.map(|it| it[0]),

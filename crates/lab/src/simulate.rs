@@ -173,6 +173,7 @@ pub fn costs(measured: &calibrate::StepCosts) -> sim::Costs {
         gather_ns: measured.gather_ns,
         request_ns: measured.request_ns,
         visit_ns: measured.visit_ns.unwrap_or(usual.visit_ns),
+        finish_pct: measured.finish_pct.unwrap_or(usual.finish_pct),
         run_ns: measured.run_ns.unwrap_or(usual.run_ns),
         send_ns: measured.send_ns.unwrap_or(usual.send_ns),
         crowd_read_ns: measured.crowd_read_ns.unwrap_or(0.0),

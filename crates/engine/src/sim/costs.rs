@@ -43,6 +43,8 @@ pub struct Costs {
     /// What the engine itself does around a visit that no other core has a part in: its claim, its
     /// place in the lists, its state, counters and clocks.
     pub visit_ns: f64,
+    /// What of that comes with the answers, in percent: where another core answers, it has that part.
+    pub finish_pct: f64,
     /// The same around a batch, whatever visits are in it.
     pub run_ns: f64,
     /// The same around a write.
@@ -93,8 +95,8 @@ pub struct Costs {
     /// How much the same work takes longer or shorter than its mean, at most: adaptive batching
     /// climbs by what it measures.
     pub waver_pct: f64,
-    /// By how much the slowest core is slower than the mean of all, and the fastest one faster; the
-    /// others are evenly in between.
+    /// By how much the last core is slower than the mean of all, and the first one faster; the others
+    /// are evenly in between. Less than nothing where the first one is the slowest.
     pub uneven_pct: f64,
     /// What interruptions take besides, of the time that is worked: they come at moments of chance.
     pub away_pct: f64,
@@ -124,6 +126,7 @@ impl Default for Costs {
             ring_ns: 12_627.0,
             batch_ns: 196.5,
             visit_ns: 85.6,
+            finish_pct: 38.6,
             run_ns: 0.0,
             send_ns: 0.0,
             gather_ns: 4.0,
@@ -192,6 +195,8 @@ pub(super) struct Prices {
     /// The engine's part of a visit, of a batch, and of a write.
     pub(super) visit: Ps,
     pub(super) run: Ps,
+    /// What of a visit's part comes with its answers.
+    pub(super) finish: Ps,
     pub(super) send: Ps,
     /// One line that another core changed.
     pub(super) line: Ps,
@@ -211,7 +216,7 @@ pub(super) struct Prices {
     pub(super) crowd: CrowdPrices,
     /// By which part of itself a step takes more or less, at most.
     pub(super) waver: f64,
-    /// By which part the slowest core takes longer.
+    /// By which part the last core takes longer.
     pub(super) uneven: f64,
     /// How often it is interrupted, a picosecond of work, and for how long on average.
     pub(super) away_often: f64,
@@ -243,6 +248,7 @@ impl Prices {
             // Time always passes.
             step: ps(cas_ns).max(1000),
             visit: ps(costs.visit_ns),
+            finish: ps(costs.visit_ns * (costs.finish_pct / 100.0).clamp(0.0, 1.0)),
             run: ps(costs.run_ns),
             send: ps(costs.send_ns),
             line: ps(line_transfer_ns),
@@ -268,7 +274,7 @@ impl Prices {
                 write_byte: costs.crowd_write_byte_ps.max(0.0),
             },
             waver: (costs.waver_pct / 100.0).clamp(0.0, 1.0),
-            uneven: (costs.uneven_pct / 100.0).clamp(0.0, 1.0),
+            uneven: (costs.uneven_pct / 100.0).clamp(-0.99, 0.99),
             away_often: costs.away_pct.max(0.0) / 100.0 / (costs.away_ns.max(1.0) * 1000.0),
             away: costs.away_ns.max(1.0) * 1000.0,
         }

@@ -276,12 +276,12 @@ impl SimWorld {
             + work.batches * prices.run
             + work.runs * prices.batch
             + work.requests * prices.request
-            + work.visits * prices.visit
+            + work.visits * (prices.visit - if self.cores[core].hands { prices.finish } else { 0 })
             + work.lists * prices.line;
         if work.pulled {
             let bytes = work.requests * REQUEST_LEN as Ps;
             took += prices.pull.batch + bytes * prices.pull.byte;
-            took += work.runs * prices.pull.visit;
+            took += work.runs * (prices.pull.visit + prices.finish);
             took += work.requests * prices.parse_pulled;
         }
         if work.handed {

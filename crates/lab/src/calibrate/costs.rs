@@ -49,10 +49,13 @@ pub struct StepCosts<T = f64> {
     pub gather_ns: T,
     /// Each request, in the applications: the learning switch, under load.
     pub request_ns: T,
-    /// What the engine itself does around a visit. This and the next two: none in files of before
+    /// What the engine itself does around a visit. This, `run_ns` and `send_ns`: none in files of before
     /// they were measured.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub visit_ns: Option<T>,
+    /// What of that comes with the answers. None where there is one core.
+    #[serde(default = "none", skip_serializing_if = "Option::is_none")]
+    pub finish_pct: Option<T>,
     /// The same around a batch.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub run_ns: Option<T>,
@@ -139,7 +142,7 @@ pub struct CostRow<T> {
 
 impl<T> StepCosts<T> {
     /// All of them, in order.
-    pub fn rows(self) -> [CostRow<T>; 40] {
+    pub fn rows(self) -> [CostRow<T>; 41] {
         let row = |name, cost, words| CostRow { name, words, cost };
         [
             row("poll_ns", Some(self.poll_ns), "a poll that finds nothing"),
@@ -160,6 +163,7 @@ impl<T> StepCosts<T> {
             row("gather_ns", Some(self.gather_ns), "each request of it, chopped and parsed"),
             row("request_ns", Some(self.request_ns), "each request of it, in the learning switch"),
             row("visit_ns", self.visit_ns, "a visit in the engine itself"),
+            row("finish_pct", self.finish_pct, "of that, what comes with the answers"),
             row("run_ns", self.run_ns, "a batch in the engine itself"),
             row("send_ns", self.send_ns, "a write in the engine itself"),
             row("crowd_read_ns", self.crowd_read_ns, "a read more, among 1,024 connections"),
@@ -206,6 +210,7 @@ impl<T> StepCosts<T> {
             gather_ns: change(self.gather_ns),
             request_ns: change(self.request_ns),
             visit_ns: self.visit_ns.map(&mut change),
+            finish_pct: self.finish_pct.map(&mut change),
             run_ns: self.run_ns.map(&mut change),
             send_ns: self.send_ns.map(&mut change),
             crowd_read_ns: self.crowd_read_ns.map(&mut change),

@@ -221,6 +221,7 @@ mod tests {
                 gather_ns: row(3.7),
                 request_ns: row(18.2),
                 visit_ns: Some(row(60.5)),
+                finish_pct: two.map(|()| row(39.5)),
                 run_ns: Some(row(61.5)),
                 send_ns: Some(row(62.5)),
                 crowd_read_ns: two.map(|()| row(300.5)),
@@ -293,9 +294,9 @@ mod tests {
         assert!(refusal("cas_ns", "").contains("missing field `cas_ns`"));
         let unknown = refusal("cas_ns", "cas_us = 1.0");
         assert!(unknown.contains("unknown field `cas_us`"), "{unknown}");
-        assert!(unknown.starts_with("50: cas_us"), "{unknown}");
+        assert!(unknown.starts_with("51: cas_us"), "{unknown}");
         assert!(refusal("cores", "cores = -1").starts_with("9: cores: "));
-        assert!(refusal("cas_ns", "cas_ns = = 1").starts_with("50: "));
+        assert!(refusal("cas_ns", "cas_ns = = 1").starts_with("51: "));
     }
 
     proptest! {

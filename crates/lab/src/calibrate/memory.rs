@@ -2,10 +2,10 @@
 //! part, in a bare loop with nothing of the engine in it.
 //!
 //! It is `visit.rs` without sockets, for comparisons with workers over switches in memory
-//! (`simulate/check.rs`), on one core or on several at once. A lap over all switches reads and
-//! parses; the next one also has the learning switch answer; the next one also writes. Whole laps
-//! are timed, so that the clock does not show in visits of some hundred nanoseconds, and what one
-//! lap takes more than another is what its further step costs.
+//! (`simulate/check.rs`), on one core or on several at once. A lap over all switches reads; the next
+//! one also parses; the next one also has the learning switch answer; the last one also writes. Whole
+//! laps are timed, so that the clock does not show in visits of some hundred nanoseconds, and what
+//! one lap takes more than another is what its further step costs.
 //!
 //! Each core has switches of its own. What cores cost each other then is what they share of the
 //! machine: caches and memory, not a lock or a line that both change.
@@ -41,13 +41,15 @@ const SIZES: [usize; 4] = [2 * 1024, 8 * 1024, 32 * 1024, READ_MAX];
 const LAPS: usize = 4;
 
 /// What a lap does at each switch, each kind with what those before it do.
-const KINDS: usize = 3;
+const KINDS: usize = 4;
 
 /// What visits to switches in memory cost one core, in nanoseconds.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct MemoryVisits {
-    /// A read and parsing what it brought, over the bytes.
+    /// A read, over the bytes.
     read: StraightLine,
+    /// Parsing what it brought, over the requests.
+    parse: StraightLine,
     /// The applications, over the requests.
     answer: StraightLine,
     /// A write, over the bytes.
@@ -55,6 +57,8 @@ pub(crate) struct MemoryVisits {
     /// By how much a lap of the smallest visits takes more or less than the mean, at most, in
     /// percent.
     waver_pct: f64,
+    /// The mean of all laps: what a core was away for is in it, and it in the speed of a worker.
+    lap_ns: f64,
 }
 
 /// One bare loop on each of `cores`, all for `length`, behind half of that. Each has its part of
@@ -110,26 +114,28 @@ impl MemoryVisits {
         };
         MemoryVisits {
             read: line(&|it| it.read),
+            parse: line(&|it| it.parse),
             answer: line(&|it| it.answer),
             write: line(&|it| it.write),
             waver_pct: mean(&|it| it.waver_pct),
+            lap_ns: mean(&|it| it.lap_ns),
         }
     }
 
-    /// How far cores are from their mean, at most, in percent of it: of a read of 64 KB.
+    /// How far cores are from their mean, at most, in percent of it: of all laps.
     pub(crate) fn uneven_pct(cores: &[MemoryVisits]) -> f64 {
-        let of =
-            |it: &MemoryVisits| it.visit_ns(READ_MAX as f64 / REQUEST_LEN, REQUEST_LEN, ANSWER_LEN);
-        let mean = cores.iter().map(of).sum::<f64>() / cores.len() as f64;
-        cores.iter().map(|it| (of(it) / mean - 1.0).abs()).fold(0.0, f64::max) * 100.0
+        let mean = MemoryVisits::mean(cores).lap_ns;
+        cores.iter().map(|it| (it.lap_ns / mean - 1.0).abs()).fold(0.0, f64::max) * 100.0
     }
 
     /// What a visit takes that brings so many requests, of `request` bytes each and with answers of
     /// `answer` bytes.
     pub(crate) fn visit_ns(&self, requests: f64, request: f64, answer: f64) -> f64 {
-        let MemoryVisits { read, write, .. } = self;
-        let of = |line: &StraightLine, x: f64| line.base + line.each * x;
-        of(read, requests * request) + of(&self.answer, requests) + of(write, requests * answer)
+        let of = |line: StraightLine, x: f64| line.base + line.each * x;
+        of(self.read, requests * request)
+            + of(self.parse, requests)
+            + of(self.answer, requests)
+            + of(self.write, requests * answer)
     }
 
     /// What a request takes the applications.
@@ -139,12 +145,13 @@ impl MemoryVisits {
 
     /// The costs of a simulation whose sockets are in memory.
     pub(crate) fn costs(&self, costs: Costs) -> Costs {
-        let MemoryVisits { read, answer, write, .. } = *self;
+        let MemoryVisits { read, parse, answer, write, .. } = *self;
+        let read_ns = read.base + parse.base;
         Costs {
             poll_event_ns: 0.0,
-            read_ns: read.base,
+            read_ns,
             read_byte_ps: read.each * 1e3,
-            full_read_ns: read.base,
+            full_read_ns: read_ns,
             full_read_byte_ps: read.each * 1e3,
             write_ns: write.base,
             write_byte_ps: write.each * 1e3,
@@ -152,7 +159,7 @@ impl MemoryVisits {
             full_write_byte_ps: write.each * 1e3,
             joined_ns: 0.0,
             batch_ns: answer.base,
-            gather_ns: 0.0,
+            gather_ns: parse.each,
             request_ns: answer.each,
             round_trip_ns: 0.0,
             waver_pct: self.waver_pct,
@@ -214,17 +221,20 @@ impl BareLoop {
                 }
             }
         }
-        let [read, answer, write] = [0, 1, 2].map(|kind| {
+        let all: Vec<f64> = laps.iter().flatten().flatten().copied().collect();
+        let lap_ns = all.iter().sum::<f64>() / all.len() as f64;
+        let [read, parse, answer, write] = [0, 1, 2, 3].map(|kind| {
             let at = |index: usize| {
                 let middle = |laps: &[f64]| median(&mut laps.to_vec());
                 let before = if kind > 0 { middle(&laps[kind - 1][index]) } else { 0.0 };
                 let requests = SIZES[index] as f64 / REQUEST_LEN;
-                let x = [SIZES[index] as f64, requests, requests * ANSWER_LEN][kind];
+                let x = [SIZES[index] as f64, requests, requests, requests * ANSWER_LEN][kind];
                 (x, middle(&laps[kind][index]) - before)
             };
             StraightLine::through(&[0, 1, 2, 3].map(at))
         });
-        MemoryVisits { read, answer, write, waver_pct: waver(&laps[KINDS - 1][0]) }
+        let waver_pct = waver(&laps[KINDS - 1][0]);
+        MemoryVisits { read, parse, answer, write, waver_pct, lap_ns }
     }
 
     #[inline]
@@ -238,10 +248,14 @@ impl BareLoop {
         self.room[..carry.len()].copy_from_slice(carry);
         self.ends.read(at, &mut self.room[carry.len()..len]);
         self.requests.clear();
-        let end = parse::parse(Version::V10, &self.room[..len], 0, &mut self.requests);
+        let end = match kind {
+            // As all requests are of one length, it is known where the last one ends.
+            0 => len - len % REQUEST_LEN as usize,
+            _ => parse::parse(Version::V10, &self.room[..len], 0, &mut self.requests),
+        };
         carry.clear();
         carry.extend_from_slice(&self.room[end..len]);
-        if kind > 0 {
+        if kind > 1 {
             let mut batch = Batch {
                 kind: EventKind::FlowRequest,
                 now: Time::START,
@@ -254,7 +268,7 @@ impl BareLoop {
             self.out.clear();
             self.pipeline.packet_ins(&mut batch, &mut self.out);
         }
-        if kind > 1 {
+        if kind > 2 {
             self.ends.write(at, self.out.bytes());
         }
     }

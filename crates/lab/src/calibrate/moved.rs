@@ -19,7 +19,7 @@ use aldis_wire::Header;
 use aldis_wire::header::kind::FLOW_MOD;
 
 use super::cores::{CorePair, pin};
-use super::rounds::{CostQuartiles, StepPace, median};
+use super::rounds::{CostQuartiles, Middle, StepPace, median};
 
 /// Connections: as many as the papers' networks have switches.
 const CONNECTIONS: usize = 79;
@@ -35,8 +35,9 @@ const HOSTS: u32 = 1_000;
 const LAPS: usize = 20;
 const BATCHES: usize = 400;
 
-/// Batches that are handed on: so many visits of so many bytes each.
-const SHAPES: [(usize, usize); 3] = [(1, 2 * 1024), (8, 2 * 1024), (1, 16 * 1024)];
+/// Batches that are handed on: so many visits of so many bytes each. The large ones, of 64 KB, are
+/// those of some 800 requests, and go through as many cache lines.
+const SHAPES: [(usize, usize); 3] = [(1, 2 * 1024), (32, 2 * 1024), (4, 16 * 1024)];
 
 /// What moves from core to core.
 #[derive(Clone, Copy)]
@@ -47,23 +48,32 @@ pub(super) struct Moved {
     pub(super) hand: [CostQuartiles; 3],
     /// `pull_ns`, `pulled_visit_ns` and `pulled_byte_ps`.
     pub(super) pull: [CostQuartiles; 3],
+    /// `finish_pct`.
+    pub(super) finish: CostQuartiles,
 }
 
 /// All of that, where there are two cores.
 pub(super) fn measure(pace: &StepPace<'_>, cores: CorePair) -> io::Result<Option<Moved>> {
     let Some(far) = cores.far else { return Ok(None) };
+    // Whether the cores meet at a connection or pass each other is chance: a run has both.
+    let mean = StepPace { middle: Middle::Mean, ..*pace };
+    let [visit] = mean.rounds(|| Ok([visits(pace, far, true) - visits(pace, far, false)]))?;
     let costs = pace.rounds(|| {
-        let visit = visits(pace, far, true) - visits(pace, far, false);
         let two = SHAPES.map(|shape| between(pace, far, shape));
         let one = SHAPES.map(|shape| alone(pace, shape));
+        let mut alone = [0.0; 2];
         let [hand, pull] = [0, 1].map(|side| {
             let [two, one] = [two, one].map(|shapes| Batches::of(shapes.map(|both| both[side])));
+            alone[side] = one.visit.max(0.0);
             [two.batch, two.visit - one.visit, (two.byte - one.byte) * 1e3]
         });
-        Ok([visit, hand[0], hand[1], hand[2], pull[0], pull[1], pull[2]])
+        let [read, answered] = alone;
+        let finish = answered / (read + answered).max(1e-3) * 100.0;
+        Ok([hand[0], hand[1], hand[2], pull[0], pull[1], pull[2], finish])
     })?;
-    let [visit, hand, handed, handed_byte, pull, pulled, pulled_byte] = costs;
-    Ok(Some(Moved { visit, hand: [hand, handed, handed_byte], pull: [pull, pulled, pulled_byte] }))
+    let [hand, handed, handed_byte, pull, pulled, pulled_byte, finish] = costs;
+    let (hand, pull) = ([hand, handed, handed_byte], [pull, pulled, pulled_byte]);
+    Ok(Some(Moved { visit, hand, pull, finish }))
 }
 
 /// What a visit to a switch in memory takes more, besides, where another core made the last one:
@@ -73,7 +83,8 @@ pub(super) fn memory_socket(
     cores: CorePair,
 ) -> io::Result<Option<CostQuartiles>> {
     let Some(far) = cores.far else { return Ok(None) };
-    let [cost] = pace.rounds(|| Ok([sockets(pace, far, true) - sockets(pace, far, false)]))?;
+    let mean = StepPace { middle: Middle::Mean, ..*pace };
+    let [cost] = mean.rounds(|| Ok([sockets(pace, far, true) - sockets(pace, far, false)]))?;
     Ok(Some(cost))
 }
 
@@ -216,11 +227,12 @@ struct Batches {
 }
 
 impl Batches {
-    /// From what batches of [`SHAPES`] take.
+    /// From what batches of [`SHAPES`] take. The last two have as many bytes.
     fn of([small, several, large]: [f64; 3]) -> Batches {
-        let [(one, short), (many, _), (_, long)] = SHAPES;
-        let byte = (large - small) / (long - short) as f64;
-        let visit = (several - small) / (many - one) as f64 - byte * short as f64;
+        let [(one, short), (many, _), (few, long)] = SHAPES;
+        let visit = (several - large) / (many - few) as f64;
+        let more = (few * long - one * short) as f64;
+        let byte = (large - small - (few - one) as f64 * visit) / more;
         Batches { batch: small - visit - byte * short as f64, visit, byte }
     }
 }
@@ -228,7 +240,6 @@ impl Batches {
 #[cfg(test)]
 mod tests {
     use super::super::clock::CalibratedClock;
-    use super::super::rounds::Middle;
     use super::*;
     use std::time::Duration;
 
@@ -251,7 +262,11 @@ mod tests {
         assert_eq!(moved.is_some(), cores.far.is_some());
         let sane = |cost: &CostQuartiles| (0.1..1e7).contains(&cost.value);
         assert!(moved.is_none_or(|moved| {
-            sane(&moved.visit) && moved.hand.iter().all(sane) && moved.pull.iter().all(sane)
+            let finish = (0.1..100.0).contains(&moved.finish.value);
+            finish
+                && sane(&moved.visit)
+                && moved.hand.iter().all(sane)
+                && moved.pull.iter().all(sane)
         }));
     }
 }

@@ -51,13 +51,18 @@ impl SharedCosts {
         length: Duration,
         stop: &AtomicBool,
     ) -> io::Result<SharedCosts> {
-        let each = memory::visits(cores, load, false, length);
-        let (visits, uneven_pct) = (MemoryVisits::mean(&each), MemoryVisits::uneven_pct(&each));
+        let (visits, uneven_pct) = SharedCosts::visits(load, cores, length);
         let shared = MemoryVisits::mean(&memory::visits(cores, load, true, length));
         let own = OwnCosts::beyond(&visits, load, cores, length / STEPS)?;
         let between = SharedCosts::between(length / STEPS, stop)?;
         let moved_request_ns = (shared.request_ns() - visits.request_ns()).max(0.0);
         Ok(SharedCosts { visits, own, between: Costs { moved_request_ns, uneven_pct, ..between } })
+    }
+
+    /// Bare loops on all cores at once, and how far their speeds are from each other.
+    fn visits(load: MemoryLoad, cores: &[usize], length: Duration) -> (MemoryVisits, f64) {
+        let each = memory::visits(cores, load, false, length);
+        (MemoryVisits::mean(&each), MemoryVisits::uneven_pct(&each))
     }
 
     /// What two cores cost each other, at this moment: a virtual machine's may be near each other
@@ -75,11 +80,19 @@ impl SharedCosts {
         })
     }
 
-    /// The same with what two cores cost each other now.
-    pub(crate) fn now(self, length: Duration, stop: &AtomicBool) -> io::Result<SharedCosts> {
-        let Costs { moved_request_ns, uneven_pct, .. } = self.between;
+    /// The same with the bare loops of now, and with what two cores cost each other now.
+    pub(crate) fn now(
+        self,
+        load: MemoryLoad,
+        cores: &[usize],
+        length: Duration,
+        stop: &AtomicBool,
+    ) -> io::Result<SharedCosts> {
+        let moved_request_ns = self.between.moved_request_ns;
+        let (visits, uneven_pct) = SharedCosts::visits(load, cores, length);
         let between = SharedCosts::between(length / STEPS, stop)?;
-        Ok(SharedCosts { between: Costs { moved_request_ns, uneven_pct, ..between }, ..self })
+        let between = Costs { moved_request_ns, uneven_pct, ..between };
+        Ok(SharedCosts { visits, between, ..self })
     }
 
     /// The mean of several, one at least, as a simulation takes it.
@@ -90,6 +103,7 @@ impl SharedCosts {
         };
         MemoryVisits::mean(&visits).costs(Costs {
             visit_ns: mean(&|it| it.own.visit),
+            finish_pct: mean(&|it| it.between.finish_pct),
             run_ns: mean(&|it| it.own.run),
             send_ns: mean(&|it| it.own.send),
             poll_ns: mean(&|it| it.between.cas_ns),
@@ -126,6 +140,7 @@ fn between(pace: &StepPace<'_>, pair: CorePair) -> io::Result<Costs> {
         line_transfer_ns: line.value,
         wake_ns: wake.value,
         ring_ns: ring.value,
+        finish_pct: moved.finish.value,
         moved_visit_ns: moved.visit.value + socket.value,
         hand_ns: hand.value,
         handed_visit_ns: handed.value,

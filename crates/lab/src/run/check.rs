@@ -6,7 +6,7 @@
 
 use super::measure::{MeasureBench, throughput};
 use super::simulated::SimulationBench;
-use crate::calibrate::{Conditions, median};
+use crate::calibrate::Conditions;
 use crate::plan::Plan;
 use crate::plan::expand::PlanPoint;
 use crate::results::{self, ValueOrigin};
@@ -51,8 +51,8 @@ pub struct Checked {
     pub measured_rps_range: (f64, f64),
     /// Answers a second: the mean of several simulations.
     pub simulated_rps: f64,
-    /// The largest deviation of a switch from its share, as a part of it: the median of the runs,
-    /// or of the simulations.
+    /// The largest deviation of a switch from its share, as a part of it: the mean of the runs. With
+    /// a core that is the slower one by chance, runs lie in two heaps, and their median in either.
     pub measured_deviation: f64,
     /// The same of the simulations.
     pub simulated_deviation: f64,
@@ -216,10 +216,10 @@ impl Checked {
         simulated: &[SimOutcome],
     ) -> Checked {
         let middle = runs.len() / 2;
-        let mut deviations: Vec<f64> = runs.iter().map(|run| run.deviation).collect();
-        let measured_deviation = median(&mut deviations);
-        let mut deviations: Vec<f64> = simulated.iter().map(SimOutcome::deviation_max).collect();
-        let simulated_deviation = median(&mut deviations);
+        let deviations: Vec<f64> = runs.iter().map(|run| run.deviation).collect();
+        let measured_deviation = mean(&deviations).0;
+        let deviations: Vec<f64> = simulated.iter().map(SimOutcome::deviation_max).collect();
+        let simulated_deviation = mean(&deviations).0;
         let served: Vec<f64> = simulated.iter().map(SimOutcome::throughput).collect();
         runs.sort_by(|one, other| one.rps.total_cmp(&other.rps));
         let rates: Vec<f64> = runs.iter().map(|run| run.rps).collect();

@@ -3,10 +3,12 @@
 //!
 //! Switches and sockets are in memory ([`aldis_engine::sim::in_memory`]), so that the load takes no
 //! core: two real workers have both cores of a small machine, and their rates can be compared.
-//! Nothing of these runs goes into the costs. Those come from bare loops and from workers that
-//! share nothing, measured before each round of runs, and from what moves between two cores,
-//! measured before each run. A thread that only reads counts as one of the workers: a design with a
-//! queue has one of them here.
+//! Nothing of these runs goes into the costs. Those come from workers that share nothing, measured
+//! before each round of runs, and from bare loops and what moves between two cores, measured before
+//! and after each run. Each run is simulated with what was measured around it: where
+//! cores are near each other and far apart by turns, the mean of the rates is not the rate at the
+//! mean of the costs. A thread that only reads counts as one of the workers: a design with a queue
+//! has one of them here.
 
 use std::fs;
 use std::io;
@@ -25,9 +27,6 @@ use crate::run::check::{Checked, CheckedRun};
 
 pub use crate::calibrate::shared::MemoryLoad;
 
-/// How often each design is simulated, with other chances.
-const SEEDS: u64 = 3;
-
 /// How much longer a run goes on before it is measured: adaptive batching climbs.
 const WARM_UP: u32 = 2;
 
@@ -39,8 +38,8 @@ pub struct SharedCheck<'a> {
     cores: Vec<usize>,
     /// How long a run is measured.
     length: Duration,
-    /// Before each run of a design.
-    costs: Vec<Vec<SharedCosts>>,
+    /// Around each run of a design.
+    costs: Vec<Vec<Costs>>,
     runs: Vec<Vec<CheckedRun>>,
     stop: &'a AtomicBool,
 }
@@ -84,15 +83,18 @@ impl<'a> SharedCheck<'a> {
             _ => error.to_string(),
         };
         let costs = SharedCosts::measure(load, cores, length, stop).map_err(failed)?;
+        let mut before = costs;
         for place in (first..).take(self.designs.len()) {
             if self.stop.load(std::sync::atomic::Ordering::Relaxed) {
                 return Err("stopped".into());
             }
             let at = place % self.designs.len();
             progress(self.designs[at].name);
-            self.costs[at].push(costs.now(length, stop).map_err(failed)?);
             let run = self.run(self.designs[at])?;
+            let after = costs.now(load, cores, length, stop).map_err(failed)?;
+            self.costs[at].push(SharedCosts::costs(&[before, after]));
             self.runs[at].push(run);
+            before = after;
         }
         Ok(())
     }
@@ -104,10 +106,10 @@ impl<'a> SharedCheck<'a> {
     pub fn compare(mut self, progress: &mut dyn FnMut(&str)) -> Result<Vec<Checked>, String> {
         let mut checked = Vec::with_capacity(self.designs.len());
         for at in 0..self.designs.len() {
-            let (design, costs) = (self.designs[at], SharedCosts::costs(&self.costs[at]));
+            let (design, costs) = (self.designs[at], &self.costs[at]);
             progress(&format!("{}, simulated", design.name));
             let simulated: Result<Vec<SimOutcome>, String> =
-                (1..=SEEDS).map(|seed| self.simulate(design, costs, seed)).collect();
+                (1..).zip(costs).map(|(seed, costs)| self.simulate(design, *costs, seed)).collect();
             checked.push(Checked::new(design.name.into(), &mut self.runs[at], &simulated?));
         }
         Ok(checked)
@@ -145,11 +147,13 @@ impl<'a> SharedCheck<'a> {
     fn simulate(&self, design: Design, costs: Costs, seed: u64) -> Result<SimOutcome, String> {
         let switches = vec![SimulatedSwitch::new(Offer::Full); self.load.switches];
         let (warm_up, duration) = (self.length * WARM_UP, self.length);
+        // Either core may be the slower one.
+        let uneven_pct = if seed.is_multiple_of(2) { -costs.uneven_pct } else { costs.uneven_pct };
         let plan = SimPlan {
             warm_up,
             duration,
             seed,
-            costs,
+            costs: Costs { uneven_pct, ..costs },
             ..SimPlan::new(design, self.workers(&design), switches)
         };
         let app_set = AppSet::default().with(SimResponder::default);

@@ -51,6 +51,19 @@ fn what_a_visit_brings_to_a_batch_is_paid_for_each() {
     assert!((900.0..1100.0).contains(&more_ns), "{more_ns} ns a request");
 }
 
+/// With a queue, either core has its part of a visit. Without one, the same core has both.
+#[test]
+fn the_end_of_a_visit_is_paid_by_the_core_that_answers() {
+    let of = |name: &str, finish_pct| {
+        let costs = Costs { visit_ns: 40_000.0, finish_pct, ..Costs::default() };
+        simulated(&SimPlan { costs, ..plan(named(name), 1, full(4)) }).throughput()
+    };
+    // All of it by either of two cores, or a half by each, at the same time.
+    let [read, half, answered] = [0.0, 50.0, 100.0].map(|part| of("maestro-shared-queue", part));
+    assert!(half > 1.5 * read && half > 1.5 * answered, "{read}, {half}, {answered}");
+    assert_eq!(of("maestro-round-robin", 0.0), of("maestro-round-robin", 100.0));
+}
+
 /// Adaptive batching goes by what a batch took, up to its last write.
 #[test]
 fn writes_waver_and_are_interrupted_before_their_batch_is_over() {
