@@ -168,9 +168,9 @@ pub const POLL_EVERY: Duration = Duration::from_micros(40);
 /// microseconds.
 pub const HELP_AFTER: Duration = Duration::from_micros(50);
 
-/// How long a worker that waits for batches of another, or for room in the queue between them, looks
-/// on before it sleeps. To wake it takes 20 to 40 microseconds and its waker 7 to 9; two workers that
-/// sleep in turn spend half of their time so.
+/// How long a worker that waits for batches of another, or for room in the queue between them,
+/// looks on before it sleeps. To wake it takes 20 to 40 microseconds and its waker 7 to 9; two
+/// workers that sleep in turn spend half of their time so.
 pub const LINGER: Duration = Duration::from_micros(50);
 
 /// When a message that a full inbox did not take is posted again.

@@ -35,8 +35,8 @@ pub(crate) trait Net {
     /// The time now.
     fn now(&self) -> Time;
 
-    /// There is nothing to do for a moment, and too little time to sleep: other threads may have the
-    /// core.
+    /// There is nothing to do for a moment, and too little time to sleep: other threads may have
+    /// the core.
     fn linger(&mut self) {
         std::thread::yield_now();
     }

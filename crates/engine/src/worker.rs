@@ -349,8 +349,8 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
         }
     }
 
-    /// Whether it looks again before it sleeps: it can only wait for the queue between workers, where
-    /// another one is about to put something or to make room.
+    /// Whether it looks again before it sleeps: it can only wait for the queue between workers,
+    /// where another one is about to put something or to make room.
     fn may_linger(&self) -> bool {
         let waits = self.handoff.as_ref().is_some_and(|handoff| handoff.pauses_reading());
         waits && !self.parking && !self.spin && self.now.since(self.found_at) < LINGER

@@ -43,7 +43,8 @@ pub struct Costs {
     /// What the engine itself does around a visit that no other core has a part in: its claim, its
     /// place in the lists, its state, counters and clocks.
     pub visit_ns: f64,
-    /// What of that comes with the answers, in percent: where another core answers, it has that part.
+    /// What of that comes with the answers, in percent: where another core answers, it has that
+    /// part.
     pub finish_pct: f64,
     /// The same around a batch, whatever visits are in it.
     pub run_ns: f64,
@@ -95,8 +96,8 @@ pub struct Costs {
     /// How much the same work takes longer or shorter than its mean, at most: adaptive batching
     /// climbs by what it measures.
     pub waver_pct: f64,
-    /// By how much the last core is slower than the mean of all, and the first one faster; the others
-    /// are evenly in between. Less than nothing where the first one is the slowest.
+    /// By how much the last core is slower than the mean of all, and the first one faster; the
+    /// others are evenly in between. Less than nothing where the first one is the slowest.
     pub uneven_pct: f64,
     /// What interruptions take besides, of the time that is worked: they come at moments of chance.
     pub away_pct: f64,

@@ -59,8 +59,8 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
         }
     }
 
-    /// What is in hand is handed on before the visit of a connection whose fence waits: with requests
-    /// of other switches in hand that would wait again, and under load always.
+    /// What is in hand is handed on before the visit of a connection whose fence waits: with
+    /// requests of other switches in hand that would wait again, and under load always.
     #[inline]
     fn make_way(&mut self, conn: &Conn<N::Socket>) {
         if self.handoff.is_some() && self.requests_in_hand() > 0 && conn.state().whole {

@@ -49,8 +49,8 @@ pub struct StepCosts<T = f64> {
     pub gather_ns: T,
     /// Each request, in the applications: the learning switch, under load.
     pub request_ns: T,
-    /// What the engine itself does around a visit. This, `run_ns` and `send_ns`: none in files of before
-    /// they were measured.
+    /// What the engine itself does around a visit. This, `run_ns` and `send_ns`: none in files of
+    /// before they were measured.
     #[serde(default = "none", skip_serializing_if = "Option::is_none")]
     pub visit_ns: Option<T>,
     /// What of that comes with the answers. None where there is one core.

@@ -2,10 +2,10 @@
 //! part, in a bare loop with nothing of the engine in it.
 //!
 //! It is `visit.rs` without sockets, for comparisons with workers over switches in memory
-//! (`simulate/check.rs`), on one core or on several at once. A lap over all switches reads; the next
-//! one also parses; the next one also has the learning switch answer; the last one also writes. Whole
-//! laps are timed, so that the clock does not show in visits of some hundred nanoseconds, and what
-//! one lap takes more than another is what its further step costs.
+//! (`simulate/check.rs`), on one core or on several at once. A lap over all switches reads; the
+//! next one also parses; the next one also has the learning switch answer; the last one also
+//! writes. Whole laps are timed, so that the clock does not show in visits of some hundred
+//! nanoseconds, and what one lap takes more than another is what its further step costs.
 //!
 //! Each core has switches of its own. What cores cost each other then is what they share of the
 //! machine: caches and memory, not a lock or a line that both change.

@@ -51,8 +51,9 @@ pub struct Checked {
     pub measured_rps_range: (f64, f64),
     /// Answers a second: the mean of several simulations.
     pub simulated_rps: f64,
-    /// The largest deviation of a switch from its share, as a part of it: the mean of the runs. With
-    /// a core that is the slower one by chance, runs lie in two heaps, and their median in either.
+    /// The largest deviation of a switch from its share, as a part of it: the mean of the runs.
+    /// With a core that is the slower one by chance, runs lie in two heaps, and their median in
+    /// either.
     pub measured_deviation: f64,
     /// The same of the simulations.
     pub simulated_deviation: f64,
