@@ -333,13 +333,14 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
             self.shared.linger(self.index);
             self.net.linger();
         } else if !self.parking && !self.spin {
-            self.parking = true;
+            (self.parking, self.lingers) = (true, false);
             self.shared.prepare_parking(self.index);
         } else {
             self.stage = Stage::Sleep { until: self.sleep_until() };
         }
     }
 
+    /// It is neither parked nor about to be.
     #[inline]
     fn found_work(&mut self) {
         self.found_at = self.now;
