@@ -121,10 +121,10 @@ mod tests {
         assert_eq!(parking.unpark_one(0..3), None);
     }
 
-    /// Either the last look finds the work, or the worker that made it finds the parked one.
-    #[test]
-    fn work_and_sleeper_do_not_miss_each_other() {
-        loom::model(|| {
+    /// Work is made while the worker `waits`, with a last look at the end: either a look finds it, or
+    /// the worker that made it finds the parked one.
+    fn none_misses_the_other(waits: fn(&Parking<Watched>, &AtomicBool) -> bool) {
+        loom::model(move || {
             let parking = Arc::new(Parking::<Watched>::new(1));
             let work = Arc::new(AtomicBool::new(false));
             let maker = (Arc::clone(&parking), Arc::clone(&work));
@@ -132,10 +132,27 @@ mod tests {
                 maker.1.store(true, Ordering::Relaxed);
                 maker.0.unpark_one(0..1).is_some()
             });
-            parking.prepare(0);
-            let found = work.load(Ordering::Relaxed);
+            let found = waits(&parking, &work);
             let woken = maker.join().unwrap();
             assert!(found || woken);
+        });
+    }
+
+    #[test]
+    fn work_and_sleeper_do_not_miss_each_other() {
+        none_misses_the_other(|parking, work| {
+            parking.prepare(0);
+            work.load(Ordering::Relaxed)
+        });
+    }
+
+    #[test]
+    fn work_and_one_that_lingers_and_then_sleeps_do_not_miss_each_other() {
+        none_misses_the_other(|parking, work| {
+            parking.linger(0);
+            let found = work.load(Ordering::Relaxed);
+            parking.prepare(0);
+            found | work.load(Ordering::Relaxed)
         });
     }
 
@@ -152,26 +169,6 @@ mod tests {
         assert_eq!(parking.unpark_one(0..3), Some(1));
         parking.cancel(1);
         assert_eq!(Atomic::load(&parking.count), 0);
-    }
-
-    /// A worker that lingers and then parks, with a look after each.
-    #[test]
-    fn work_and_one_that_goes_to_sleep_do_not_miss_each_other() {
-        loom::model(|| {
-            let parking = Arc::new(Parking::<Watched>::new(1));
-            let work = Arc::new(AtomicBool::new(false));
-            let maker = (Arc::clone(&parking), Arc::clone(&work));
-            let maker = loom::thread::spawn(move || {
-                maker.1.store(true, Ordering::Relaxed);
-                maker.0.unpark_one(0..1).is_some()
-            });
-            parking.linger(0);
-            let mut found = work.load(Ordering::Relaxed);
-            parking.prepare(0);
-            found |= work.load(Ordering::Relaxed);
-            let woken = maker.join().unwrap();
-            assert!(found || woken);
-        });
     }
 
     /// A worker that is unparked while it prepares takes no other from the count.
