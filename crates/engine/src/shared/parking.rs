@@ -121,8 +121,8 @@ mod tests {
         assert_eq!(parking.unpark_one(0..3), None);
     }
 
-    /// Work is made while the worker `waits`, with a last look at the end: either a look finds it, or
-    /// the worker that made it finds the parked one.
+    /// Work is made while the worker `waits`, with a last look at the end: either a look finds it,
+    /// or the worker that made it finds the parked one.
     fn none_misses_the_other(waits: fn(&Parking<Watched>, &AtomicBool) -> bool) {
         loom::model(move || {
             let parking = Arc::new(Parking::<Watched>::new(1));
