@@ -17,11 +17,11 @@ const WORKS: u32 = 0;
 const PARKED: u32 = 1;
 const LINGERS: u32 = 2;
 
-/// The parked workers.
+/// Which workers park or linger.
 #[derive(Debug)]
 pub(crate) struct Parking<A = AtomicU32> {
     /// Whether each worker is [`PARKED`], in its poll or about to be, or [`LINGERS`].
-    parked: Box<[A]>,
+    states: Box<[A]>,
     /// How many do either, or more: a worker is counted before it can be found, and until it works.
     count: A,
 }
@@ -29,7 +29,7 @@ pub(crate) struct Parking<A = AtomicU32> {
 impl<A: Atomic> Parking<A> {
     /// So many workers, all awake.
     pub(crate) fn new(workers: usize) -> Self {
-        Parking { parked: (0..workers).map(|_| A::default()).collect(), count: A::default() }
+        Parking { states: (0..workers).map(|_| A::default()).collect(), count: A::default() }
     }
 
     /// The worker is about to sleep. It has to look for work once more after this: work that is
@@ -41,14 +41,14 @@ impl<A: Atomic> Parking<A> {
 
     /// The worker has nothing to do and looks again at once.
     pub(crate) fn linger(&self, worker: usize) {
-        if self.parked[worker].load() != LINGERS {
+        if self.states[worker].load() != LINGERS {
             self.wait(worker, LINGERS);
         }
     }
 
     fn wait(&self, worker: usize, how: u32) {
         self.count.add(1);
-        if self.parked[worker].swap(how) != WORKS {
+        if self.states[worker].swap(how) != WORKS {
             self.count.add(LESS);
         }
     }
@@ -75,11 +75,12 @@ impl<A: Atomic> Parking<A> {
     #[cold]
     fn unpark_first(&self, among: Range<usize>) -> Option<usize> {
         // One that is not seen to linger is taken, not only looked at: see above.
-        let seen = |worker: &usize| self.parked[*worker].load() == LINGERS;
+        let seen = |worker: &usize| self.states[*worker].load() == LINGERS;
         for worker in among.clone().filter(seen).chain(among) {
             match self.take(worker) {
                 WORKS => {}
                 PARKED => return Some(worker),
+                // It lingers.
                 _ => return None,
             }
         }
@@ -94,7 +95,7 @@ impl<A: Atomic> Parking<A> {
 
     /// What the worker did before: it works from now on.
     fn take(&self, worker: usize) -> u32 {
-        let before = self.parked[worker].swap(WORKS);
+        let before = self.states[worker].swap(WORKS);
         if before != WORKS {
             self.count.add(LESS);
         }
