@@ -15,7 +15,7 @@ use aldis_control::stats::SwitchHistograms;
 use crate::conn::Conn;
 use crate::design;
 use crate::net::{Net, lost};
-use per_loop::{Listed, put_off_or_write};
+use per_loop::{Listed, write_first};
 
 pub(crate) mod batched;
 pub(crate) mod immediate;
@@ -125,7 +125,7 @@ pub(crate) fn drain<N: Net>(net: &mut N, conn: &Conn<N::Socket>, now: Time) -> R
         conn.stats.bytes_waiting.set(outbox.waiting().len() as u64);
         // What is put off goes before what was left.
         match outbox.has_put_off() {
-            true => put_off_or_write(net, conn, outbox, now, left),
+            true => write_first(net, conn, outbox, now, left),
             false => write_or_keep(net, conn, outbox, now, left),
         }
     })
@@ -177,6 +177,7 @@ mod tests {
     use std::time::Duration;
 
     use aldis_control::session::{Config, Session};
+    use proptest::prelude::*;
 
     use super::*;
     use crate::conn::ConnId;
@@ -361,6 +362,71 @@ mod tests {
         assert_eq!(drain(&mut loops.net, &loops.conn, Time::START), Ok(()));
         loops.begins();
         assert_eq!(loops.net.taken, messages(&[1, 2, 3]));
+    }
+
+    /// What happens to a connection: messages are said, so many; a loop begins; the socket takes so
+    /// many bytes at once from now on; it has room.
+    #[derive(Clone, Copy, Debug)]
+    enum Happens {
+        Say(usize),
+        Begin,
+        Take(usize),
+        Drain,
+    }
+
+    fn happens() -> impl Strategy<Value = Happens> {
+        prop_oneof![
+            (1..4_usize).prop_map(Happens::Say),
+            Just(Happens::Begin),
+            (0..30_usize).prop_map(Happens::Take),
+            Just(Happens::Drain),
+        ]
+    }
+
+    proptest! {
+        /// Whatever the socket takes and whenever a loop begins, all is sent, in its order.
+        #[test]
+        fn all_is_sent_in_the_order_in_which_it_was_said(
+            story in prop::collection::vec(happens(), 0..40),
+        ) {
+            for write in [design::Write::Batched, design::Write::Immediate, design::Write::PerLoop] {
+                let mut loops = Loops { write: Write::new(write), ..Loops::new(0) };
+                let mut said = 0;
+                for it in story.iter().chain(&[Happens::Take(1000), Happens::Drain]) {
+                    match *it {
+                        Happens::Say(count) => {
+                            let ends: Vec<u8> = (said..said + count as u8).collect();
+                            said += count as u8;
+                            prop_assert_eq!(loops.say(&ends), Ok(()));
+                        }
+                        Happens::Begin => {
+                            loops.begins();
+                        }
+                        Happens::Take(count) => loops.net.takes = count,
+                        Happens::Drain => {
+                            let drained = drain(&mut loops.net, &loops.conn, Time::START);
+                            prop_assert_eq!(drained, Ok(()));
+                        }
+                    }
+                }
+                loops.begins();
+                prop_assert_eq!(&loops.net.taken, &messages(&(0..said).collect::<Vec<_>>()));
+            }
+        }
+    }
+
+    /// The socket took nothing while they were put off, and takes everything again in that loop.
+    #[test]
+    fn what_is_put_off_is_not_overtaken_by_a_first_message() {
+        let mut loops = Loops::new(3);
+        assert_eq!(loops.say(&[1]), Ok(()));
+        assert!(loops.begins() && loops.conn.outgoing.is_stuck());
+        assert_eq!(loops.say(&[2, 3]), Ok(()));
+        loops.net.takes = 1000;
+        assert_eq!(drain(&mut loops.net, &loops.conn, Time::START), Ok(()));
+        assert_eq!(loops.say(&[4]), Ok(()));
+        loops.begins();
+        assert_eq!(loops.net.taken, messages(&[1, 2, 3, 4]));
     }
 
     #[test]

@@ -108,9 +108,9 @@ pub(super) fn finish<N: Net>(net: &mut N, conn: &Conn<N::Socket>, now: Time) -> 
     has_token
 }
 
-/// Algorithm 2: writes the first message, where nothing was written to the switch in this loop and
-/// nothing waits for its socket; the rest is put off.
-fn write_first<N: Net>(
+/// Algorithm 2: where nothing was written to the switch in this loop and nothing waits for its
+/// socket, writes what is put off; where nothing is, the first message. The rest is put off.
+pub(super) fn write_first<N: Net>(
     net: &mut N,
     conn: &Conn<N::Socket>,
     outbox: &mut Outbox,
@@ -118,21 +118,25 @@ fn write_first<N: Net>(
     bytes: &[u8],
 ) -> Result<(), Close> {
     let mut rest = bytes;
-    // What is written here was encoded here: it can be chopped.
-    if outbox.is_empty()
-        && !outbox.put_off().written
-        && let Some(Ok(first)) = Chop::new(bytes).next()
-    {
-        outbox.put_off().written = true;
-        rest = &bytes[first.bytes.len()..];
-        write_or_keep(net, conn, outbox, now, first.bytes)?;
+    if outbox.is_empty() && !outbox.put_off().written {
+        if outbox.has_put_off() {
+            let put_off = outbox.put_off();
+            put_off.written = true;
+            let before = mem::take(&mut put_off.bytes);
+            write_or_keep(net, conn, outbox, now, &before)?;
+        } else if let Some(Ok(first)) = Chop::new(bytes).next() {
+            // What is written here was encoded here: it can be chopped.
+            outbox.put_off().written = true;
+            rest = &bytes[first.bytes.len()..];
+            write_or_keep(net, conn, outbox, now, first.bytes)?;
+        }
     }
     put_off_or_write(net, conn, outbox, now, rest)
 }
 
 /// Puts these bytes off; where that would be more than [`PUT_OFF_MAX`], writes all that is put off
 /// and these at once.
-pub(super) fn put_off_or_write<N: Net>(
+fn put_off_or_write<N: Net>(
     net: &mut N,
     conn: &Conn<N::Socket>,
     outbox: &mut Outbox,
