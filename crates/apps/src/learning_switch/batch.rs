@@ -41,20 +41,25 @@ struct Work<'b> {
 
 /// A chunk: some requests of a run, by their indices in the batch.
 #[derive(Clone, Debug)]
-pub(super) struct Chunk {
-    /// The run.
-    pub(super) run: usize,
+struct Chunk {
+    /// The run, of those in hand.
+    run: usize,
     /// The requests.
-    pub(super) requests: Range<usize>,
+    requests: Range<usize>,
 }
 
 impl Chunk {
     /// No requests.
-    pub(super) const NONE: Chunk = Chunk { run: 0, requests: 0..0 };
+    const NONE: Chunk = Chunk { run: 0, requests: 0..0 };
 }
 
-/// The chunks of a batch, in order, each short enough for a block.
-pub(super) fn chunks(runs: &[Run]) -> impl Iterator<Item = Chunk> {
+/// Runs whose tables are held at once. A thread that holds more pointers of `arc-swap` than it has
+/// places for (8) counts itself among the owners instead, and with every switch that several
+/// workers serve that count goes from core to core. One place is left for a closer look.
+const HELD: usize = 7;
+
+/// The chunks of these runs, in order, each short enough for a block.
+fn chunks(runs: &[Run]) -> impl Iterator<Item = Chunk> {
     runs.iter().enumerate().flat_map(|(run, Run { requests, .. })| {
         let starts = requests.clone().step_by(BLOCK);
         starts.map(move |at| Chunk { run, requests: at..requests.end.min(at + BLOCK) })
@@ -122,9 +127,26 @@ impl LearningSwitch {
         out: &mut Output,
         lookup: impl HostLookup,
     ) {
+        for first in (0..batch.runs.len()).step_by(HELD) {
+            let runs = first..batch.runs.len().min(first + HELD);
+            self.answer_runs(Work { batch, slots }, runs, lookup, out);
+        }
+    }
+
+    /// Answers some runs of a batch, at most [`HELD`].
+    #[inline(always)]
+    fn answer_runs(
+        &mut self,
+        work: Work<'_>,
+        runs: Range<usize>,
+        lookup: impl HostLookup,
+        out: &mut Output,
+    ) {
+        let Work { batch, slots } = work;
+        let (first, runs) = (runs.start, &batch.runs[runs]);
         let mut views = core::mem::take(&mut self.views);
-        views.extend(batch.runs.iter().map(|run| slots.of(run.switch).view(batch.now)));
-        let mut chunks = chunks(batch.runs);
+        views.extend(runs.iter().map(|run| slots.of(run.switch).view(batch.now)));
+        let mut chunks = chunks(runs);
         let mut ring = [const { Chunk::NONE }; STAGES];
         let mut blocks = [const { RequestBlock::EMPTY }; STAGES];
         let (mut read, mut idle) = (0, 0);
@@ -139,10 +161,10 @@ impl LearningSwitch {
             read = (read + 1) % STAGES;
             let chunk = &ring[read];
             if !chunk.requests.is_empty() {
-                out.select(chunk.run);
-                let lookaheads = blocks[read].lookaheads();
-                let work = Work { batch, slots };
-                self.answer_chunk(work, chunk, &views[chunk.run], lookaheads, lookup, out);
+                out.select(first + chunk.run);
+                let (view, lookaheads) = (&views[chunk.run], blocks[read].lookaheads());
+                let switch = runs[chunk.run].switch;
+                self.answer_chunk(work, (switch, chunk), view, lookaheads, lookup, out);
             }
         }
         views.clear();
@@ -154,13 +176,12 @@ impl LearningSwitch {
     fn answer_chunk(
         &mut self,
         Work { batch, slots }: Work<'_>,
-        chunk: &Chunk,
+        (switch, chunk): (usize, &Chunk),
         view: &SwitchView,
         lookaheads: &[Lookahead<'_>],
         lookup: impl HostLookup,
         out: &mut Output,
     ) {
-        let switch = batch.runs[chunk.run].switch;
         let info = &batch.switches[switch].info;
         let version = info.version;
         let responder = Responder {

@@ -462,6 +462,24 @@ fn long_batches_are_answered_whole_and_in_order() {
     });
 }
 
+/// A batch of more switches than whose tables are held at once: each run is answered by itself, and
+/// knows what those before it taught.
+#[test]
+fn batches_of_many_switches_are_answered_whole_and_in_order() {
+    both(|mut lab| {
+        let host = |host: usize| [2, 9, 0, 0, 0, host as u8];
+        let ask = |at: usize| [buffered(at as u32 % 4 + 1, frame(host(at), host(at - 1), &IPV4))];
+        let asks: Vec<_> = (1..=25).map(ask).collect();
+        let runs: Vec<_> = (0..50).map(|run| (run % 2, &asks[run / 2][..])).collect();
+        let said = lab.asked_by(&runs);
+        assert_eq!(said.len(), 50);
+        for (run, said) in said.iter().enumerate() {
+            let expected = if run < 2 { "send in" } else { "flow dst" };
+            assert!(said.len() == 1 && said[0].starts_with(expected), "{run}: {said:?}");
+        }
+    });
+}
+
 #[test]
 fn flows_go_behind_the_rules_where_the_first_table_belongs_to_them() {
     let tables = [(Version::V10, 1), (Version::V10, 254), (Version::V13, 1), (Version::V13, 254)];
