@@ -221,8 +221,8 @@ impl SetBench {
             now: self.now,
             world: View::of(&self.world, &[]),
             bytes: &self.bytes,
-            switches: &self.switches,
-            runs: &[Run { switch, requests: 0..BATCH }],
+            switches: &[&self.switches[switch]],
+            runs: &[Run { switch: 0, requests: 0..BATCH }],
             requests: &mut self.requests,
         };
         self.out.clear();

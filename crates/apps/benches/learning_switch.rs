@@ -132,8 +132,8 @@ impl LearningBench {
             now: Time::START,
             world: View::nothing(),
             bytes: &self.bytes,
-            switches: &self.switches,
-            runs: &[Run { switch, requests: 0..self.requests.len() }],
+            switches: &[&self.switches[switch]],
+            runs: &[Run { switch: 0, requests: 0..self.requests.len() }],
             requests: &mut self.requests,
         };
         self.out.clear();

@@ -271,12 +271,13 @@ impl FlowBench {
                 });
                 runs.push(Run { switch: from.dpid.0 as usize - 1, requests: at..at + 1 });
             }
+            let switches: Vec<_> = self.switches.iter().map(|switch| &**switch).collect();
             let mut batch = Batch {
                 kind: EventKind::FlowRequest,
                 now: self.now,
                 world: View::of(&self.world, &[]),
                 bytes: &bytes,
-                switches: &self.switches,
+                switches: &switches,
                 runs: &runs,
                 requests: &mut requests,
             };

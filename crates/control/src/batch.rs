@@ -6,7 +6,6 @@
 
 mod request;
 
-use alloc::sync::Arc;
 use core::ops::Range;
 
 use crate::app::EventKind;
@@ -61,7 +60,7 @@ pub struct Batch<'b> {
     /// The received bytes that the requests point into.
     pub bytes: &'b [u8],
     /// The switches that have requests here.
-    pub switches: &'b [Arc<Switch>],
+    pub switches: &'b [&'b Switch],
     /// The runs, one or more for each switch.
     pub runs: &'b [Run],
     /// The requests of all runs.

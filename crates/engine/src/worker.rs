@@ -29,7 +29,7 @@ use aldis_control::batching::Batching;
 use aldis_control::controller_event::EventSink;
 use aldis_control::session::Close;
 use aldis_control::stats::WorkerStats;
-use aldis_control::{Event, Output, Pipeline, Time, World};
+use aldis_control::{Event, Output, Pipeline, Switch, Time, World};
 
 use crate::conn::{Conn, ConnId, State};
 use crate::design::{self, Design};
@@ -121,6 +121,8 @@ pub(crate) struct Worker<N: Net, R> {
 
     // The applications.
     pipeline: Pipeline,
+    /// Scratch: the switches of the runs that applications see; empty in between.
+    switches: Vec<&'static Switch>,
     /// The World of the batch in hand, or of the last one.
     world: Arc<World>,
     /// Whether it is entered as a reader of that World.
@@ -247,6 +249,7 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
             shedder: Shedder::new(),
             sheds: design.shed,
             pipeline: parts.pipeline,
+            switches: Vec::with_capacity(64),
             world: Arc::default(),
             reads_world: false,
             has_world: parts.has_world,
@@ -325,7 +328,7 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
             self.stage = Stage::Run { drained: false, pulled: true };
         } else if let Some(visit) = self.next_visit() {
             self.found_work();
-            self.begin(&visit);
+            self.begin(visit);
         } else if self.batch.holds_something() {
             self.stage = Stage::Run { drained: true, pulled: false };
         } else if self.may_linger() {

@@ -186,8 +186,8 @@ impl Bench {
             now: Time(1),
             world: View::nothing(),
             bytes: &self.bytes,
-            switches: &self.switches,
-            runs: &[Run { switch, requests: 0..self.requests.len() }],
+            switches: &[&self.switches[switch]],
+            runs: &[Run { switch: 0, requests: 0..self.requests.len() }],
             requests: &mut self.requests,
         };
         self.out.clear();

@@ -77,12 +77,13 @@ impl SwitchLab {
             }
             places.push(Run { switch: *switch, requests: first..requests.len() });
         }
+        let switches: Vec<&Switch> = self.switches.iter().map(|switch| &**switch).collect();
         let mut batch = Batch {
             kind: EventKind::FlowRequest,
             now: self.now,
             world: View::nothing(),
             bytes: &bytes,
-            switches: &self.switches,
+            switches: &switches,
             runs: &places,
             requests: &mut requests,
         };
@@ -516,7 +517,7 @@ fn a_stopped_request_is_passed_over() {
         now: Time::START,
         world: View::nothing(),
         bytes: &bytes,
-        switches: &lab.switches,
+        switches: &[&lab.switches[0]],
         runs: &[Run { switch: 0, requests: 0..1 }],
         requests: &mut requests,
     };

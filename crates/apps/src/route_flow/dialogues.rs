@@ -198,7 +198,7 @@ impl RouteLab {
             now: self.now,
             world: View::of(&self.world, &[]),
             bytes: &frame,
-            switches: &self.switches[place..=place],
+            switches: &[&self.switches[place]],
             runs: &[Run { switch: 0, requests: 0..1 }],
             requests: &mut requests,
         };

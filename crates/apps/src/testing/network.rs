@@ -144,7 +144,7 @@ impl TestNetwork {
             now: self.now,
             world: View::of(&self.world, &[]),
             bytes: frame,
-            switches: &[Arc::clone(switch)],
+            switches: &[&**switch],
             runs: &[Run { switch: 0, requests: 0..1 }],
             requests: &mut requests,
         };

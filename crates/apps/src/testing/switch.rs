@@ -117,7 +117,7 @@ impl TestSwitch {
             now: self.now,
             world: View::of(self.world_builder.world(), &[]),
             bytes: &bytes,
-            switches: &[Arc::clone(&self.switch)],
+            switches: &[&*self.switch],
             runs: &[Run { switch: 0, requests: 0..requests.len() }],
             requests: &mut requests,
         };

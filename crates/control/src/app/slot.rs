@@ -2,7 +2,6 @@
 //! or something that is one worker's at a time.
 
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use core::marker::PhantomData;
 use core::ops::{Deref, DerefMut};
 
@@ -153,20 +152,20 @@ impl<T> Drop for Held<'_, T> {
 /// An application's slots on the switches of a batch.
 #[derive(Debug)]
 pub struct Slots<'b, S> {
-    switches: &'b [Arc<Switch>],
+    switches: &'b [&'b Switch],
     at: SlotsAt<'b>,
     slot: PhantomData<fn(S)>,
 }
 
 impl<'b, S: Slot> Slots<'b, S> {
-    pub(crate) fn new(switches: &'b [Arc<Switch>], at: SlotsAt<'b>) -> Self {
+    pub(crate) fn new(switches: &'b [&'b Switch], at: SlotsAt<'b>) -> Self {
         Slots { switches, at, slot: PhantomData }
     }
 
     /// The slot on the switch of a run ([`crate::batch::Run::switch`]), whatever kind it is.
     #[inline]
     pub fn state(&mut self, switch: usize) -> S::Ref<'_> {
-        S::borrow(stored::<S>(&self.switches[switch], self.at))
+        S::borrow(stored::<S>(self.switches[switch], self.at))
     }
 }
 
@@ -182,7 +181,7 @@ impl<'b, T: Send + Sync + 'static> Slots<'b, Parallel<T>> {
     /// The slot on the switch of a run ([`crate::batch::Run::switch`]).
     #[inline]
     pub fn of(&self, switch: usize) -> &'b T {
-        stored::<Parallel<T>>(&self.switches[switch], self.at)
+        stored::<Parallel<T>>(self.switches[switch], self.at)
     }
 }
 

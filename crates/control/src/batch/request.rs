@@ -206,7 +206,7 @@ mod tests {
             now: Time::START,
             world: View::nothing(),
             bytes: &[1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 2, 2, 8, 0],
-            switches: &[info(7, Version::V10), info(9, Version::V13)],
+            switches: &[&info(7, Version::V10), &info(9, Version::V13)],
             runs: &[Run { switch: 1, requests: 0..2 }, Run { switch: 0, requests: 2..4 }],
             requests: &mut [
                 request(0, 14, NO_BUFFER, false),

@@ -413,7 +413,7 @@ fn an_exclusive_slot_comes_to_be_changed_even_twice_in_a_batch() {
         now: Time::START,
         world: View::nothing(),
         bytes: &[],
-        switches: &[Arc::clone(&switch), Arc::clone(&switch)],
+        switches: &[&switch, &switch],
         runs: &[run(0), run(1)],
         requests: &mut [],
     };
@@ -469,7 +469,7 @@ fn requests_come_one_by_one_with_the_slot_of_their_switch() {
         now: Time::START,
         world: View::nothing(),
         bytes: &[],
-        switches: &switches,
+        switches: &[&switches[0], &switches[1]],
         runs: &[
             crate::Run { switch: 0, requests: 0..1 },
             crate::Run { switch: 1, requests: 1..3 },

@@ -5,7 +5,8 @@ use std::mem;
 use std::ops::Range;
 use std::sync::Arc;
 
-use aldis_control::{RequestHeader, Run, Switch, Time, parse};
+use aldis_control::{RequestHeader, Run, Time, parse};
+use aldis_wire::Version;
 use aldis_wire::header::MESSAGE_LEN_MAX;
 
 use crate::conn::Conn;
@@ -25,9 +26,8 @@ pub(crate) struct BatchBuf<S> {
     pub(crate) visits: Vec<Arc<Conn<S>>>,
     /// The requests that the applications have not seen yet.
     pub(crate) requests: Vec<RequestHeader>,
-    /// Those of each switch. A run's `switch` is its index here and in `switches`.
+    /// Those of each switch. A run's `switch` is its index here.
     pub(crate) runs: Vec<Run>,
-    pub(crate) switches: Vec<Arc<Switch>>,
     /// The visit of each run, by its index in `visits`.
     pub(crate) visit_of: Vec<usize>,
     /// Flow requests that were chopped, and that the worker which answers them parses: those of
@@ -42,7 +42,7 @@ pub(crate) struct BatchBuf<S> {
 /// Flow requests of one switch, as messages.
 #[derive(Debug)]
 struct RawRun {
-    switch: Arc<Switch>,
+    version: Version,
     /// The visit that they come from, by its index.
     visit: usize,
     /// Where they stand in the receive buffer.
@@ -59,7 +59,6 @@ impl<S> BatchBuf<S> {
             visits: Vec::with_capacity(64),
             requests: Vec::with_capacity(1024),
             runs: Vec::with_capacity(64),
-            switches: Vec::with_capacity(64),
             visit_of: Vec::with_capacity(64),
             raw: Vec::new(),
             raw_requests: 0,
@@ -79,24 +78,23 @@ impl<S> BatchBuf<S> {
         !self.visits.is_empty()
     }
 
-    /// Adds the requests of a switch, in the visit in hand.
+    /// Adds requests of the switch of the visit in hand.
     #[inline]
-    pub(crate) fn add_run(&mut self, switch: &Arc<Switch>, requests: Range<usize>) {
-        self.add_run_of(self.visits.len() - 1, Arc::clone(switch), requests);
+    pub(crate) fn add_run(&mut self, requests: Range<usize>) {
+        self.add_run_of(self.visits.len() - 1, requests);
     }
 
     #[inline]
-    fn add_run_of(&mut self, visit: usize, switch: Arc<Switch>, requests: Range<usize>) {
-        self.runs.push(Run { switch: self.switches.len(), requests });
-        self.switches.push(switch);
+    fn add_run_of(&mut self, visit: usize, requests: Range<usize>) {
+        self.runs.push(Run { switch: self.runs.len(), requests });
         self.visit_of.push(visit);
         self.check_last_run();
     }
 
-    /// Adds flow requests of a switch that stand in these bytes, in the visit in hand, unparsed.
-    pub(crate) fn add_raw(&mut self, switch: &Arc<Switch>, bytes: Range<usize>, requests: usize) {
+    /// Adds flow requests of the switch of the visit in hand that stand in these bytes, unparsed.
+    pub(crate) fn add_raw(&mut self, version: Version, bytes: Range<usize>, requests: usize) {
         let visit = self.visits.len() - 1;
-        self.raw.push(RawRun { switch: Arc::clone(switch), visit, bytes });
+        self.raw.push(RawRun { version, visit, bytes });
         self.raw_requests += requests;
     }
 
@@ -104,12 +102,12 @@ impl<S> BatchBuf<S> {
     pub(crate) fn parse_raw(&mut self) {
         let mut raw = mem::take(&mut self.raw);
         let before = self.requests.len();
-        for RawRun { switch, visit, bytes } in raw.drain(..) {
+        for RawRun { version, visit, bytes } in raw.drain(..) {
             let first = self.requests.len();
             let received = &self.received[..bytes.end];
-            let end = parse::parse(switch.info.version, received, bytes.start, &mut self.requests);
+            let end = parse::parse(version, received, bytes.start, &mut self.requests);
             debug_assert_eq!(end, bytes.end, "what was chopped is parsed");
-            self.add_run_of(visit, switch, first..self.requests.len());
+            self.add_run_of(visit, first..self.requests.len());
         }
         debug_assert_eq!(self.requests.len() - before, self.raw_requests);
         (self.raw, self.raw_requests) = (raw, 0);
@@ -131,7 +129,6 @@ impl<S> BatchBuf<S> {
     pub(crate) fn clear_requests(&mut self) {
         self.requests.clear();
         self.runs.clear();
-        self.switches.clear();
         self.visit_of.clear();
     }
 
@@ -144,7 +141,6 @@ impl<S> BatchBuf<S> {
     #[inline]
     pub(crate) fn check(&self) {
         debug_assert!(self.filled <= self.received.len());
-        debug_assert_eq!(self.runs.len(), self.switches.len());
         debug_assert_eq!(self.runs.len(), self.visit_of.len());
         debug_assert!(self.runs.is_empty() == self.requests.is_empty());
     }

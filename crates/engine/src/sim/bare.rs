@@ -190,9 +190,7 @@ impl BareQueue {
             xid: number as u32,
         };
         batch.requests.extend((0..requests).map(request));
-        if let Some(switch) = conn.switch() {
-            batch.add_run(switch, first..first + requests);
-        }
+        batch.add_run(first..first + requests);
     }
 
     /// The reader hands its batch on. Returns false where the queue is full.

@@ -36,7 +36,7 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
         let kept = self.shedder.filter(&mut self.batch.requests, first);
         if kept > 0 {
             count(conn, kept);
-            self.batch.add_run(switch, first..first + kept);
+            self.batch.add_run(first..first + kept);
         }
         (at, kept)
     }
@@ -54,7 +54,7 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
         if requests > 0 {
             state.session.alive(self.now);
             count(conn, requests);
-            self.batch.add_raw(switch, begin..end, requests);
+            self.batch.add_raw(switch.info.version, begin..end, requests);
         }
         (end, requests)
     }
@@ -76,7 +76,7 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
             state.session.alive(self.now);
             count(conn, 1);
             self.batch.requests.push(request);
-            self.batch.add_run(switch, 0..1);
+            self.batch.add_run(0..1);
             self.run_over(EventKind::Lldp, bytes);
             return Ok(());
         }

@@ -28,7 +28,7 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
 
     /// Visits one connection: the first half, which ends when something was read.
     #[inline]
-    pub(super) fn begin(&mut self, visit: &Visit<N::Socket>) {
+    pub(super) fn begin(&mut self, visit: Visit<N::Socket>) {
         let conn = &visit.conn;
         self.make_way(conn);
         let mut state = conn.state();
@@ -51,7 +51,10 @@ impl<N: Net, R: Read<N::Socket>> Worker<N, R> {
         let rests = self.now.since(self.busy_since) <= SHED_AFTER;
         let share = visit.share.filter(|_| self.sheds && !rests);
         match self.read(conn, &mut state, (visit.read_max, share)) {
-            Ok(len) => self.stage = Stage::Chop { conn: Arc::clone(conn), len, share },
+            Ok(len) => {
+                drop(state);
+                self.stage = Stage::Chop { conn: visit.conn, len, share };
+            }
             Err(why) => {
                 drop(state);
                 self.end(conn, why);

@@ -79,7 +79,7 @@ impl<N: Net> ReplayWorker<N> {
         }
         drop(state);
         let visit = Visit { conn: Arc::clone(conn), events, read_max: usize::MAX, share: None };
-        self.begin(&visit);
+        self.begin(visit);
         if let Stage::Chop { conn, len, share } = mem::replace(&mut self.stage, Stage::Look) {
             self.chop(&conn, len, share);
         }

@@ -261,8 +261,8 @@ impl BareLoop {
                 now: Time::START,
                 world: View::nothing(),
                 bytes: &self.room[..len],
-                switches: &self.switches,
-                runs: &[Run { switch: at, requests: 0..self.requests.len() }],
+                switches: &[&self.switches[at]],
+                runs: &[Run { switch: 0, requests: 0..self.requests.len() }],
                 requests: &mut self.requests,
             };
             self.out.clear();

@@ -450,8 +450,8 @@ impl<'a> VisitController<'a> {
             now: Time::START,
             world: View::nothing(),
             bytes: &self.room[..len],
-            switches: &self.switches,
-            runs: &[Run { switch, requests: 0..self.requests.len() }],
+            switches: &[&self.switches[switch]],
+            runs: &[Run { switch: 0, requests: 0..self.requests.len() }],
             requests: &mut self.requests,
         };
         self.out.clear();

@@ -59,12 +59,13 @@ impl Network {
         }
         self.out.clear();
         self.now = self.now + Duration::from_millis(1);
+        let switches: Vec<&Switch> = self.switches.iter().map(|switch| &**switch).collect();
         let mut batch = Batch {
             kind: EventKind::FlowRequest,
             now: self.now,
             world: View::nothing(),
             bytes: &bytes,
-            switches: &self.switches,
+            switches: &switches,
             runs: &runs,
             requests: &mut requests,
         };
