@@ -65,45 +65,53 @@ use timer::ConnTimer;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub(crate) struct ConnId(pub(crate) u64);
 
-/// A connection.
+/// A connection. What changes with every visit stands behind the rest, on cache lines of its own:
+/// where several workers serve it, those lines go from core to core, and the rest stays with all.
 #[derive(Debug)]
+#[repr(C)]
 pub(crate) struct Conn<S> {
     pub(crate) id: ConnId,
-    pub(crate) peer: SocketAddr,
     pub(crate) socket: S,
-    pub(crate) claim: Claim,
-    pub(crate) in_flight: InFlight,
-    pub(crate) outgoing: Outgoing,
-    /// Commands from outside that the switch has not answered.
-    pub(crate) open_commands: OpenCommands,
     /// The switch as the applications know it, once they may get its requests.
     joined: OnceLock<Joined>,
+    weight: AtomicU32,
+    /// Its index among the connections that exist; given out again after its end.
+    number: u32,
+    home: AtomicU32,
+    gone: AtomicBool,
+    /// Commands from outside that the switch has not answered.
+    pub(crate) open_commands: OpenCommands,
     /// The switch that applications hold back, or did, until it `joined`.
     held: OnceLock<Box<HeldSwitch>>,
     /// The switch that it says it is, in either role.
     dpid: OnceLock<DatapathId>,
-    weight: AtomicU32,
-    pub(crate) stats: SwitchStats,
+    pub(crate) peer: SocketAddr,
     /// What was shed, port by port.
     shed: Mutex<Tally>,
     /// The switch's ports, once one of them has changed.
     ports: Mutex<Option<Ports>>,
-    /// Its index among the connections that exist; given out again after its end.
-    number: u32,
-    /// When it was last queued, in nanoseconds.
-    queued_at: AtomicU64,
     signals: Mutex<Vec<Signal>>,
-    home: AtomicU32,
     /// Its token in the home's slab.
     token: AtomicU64,
-    pub(crate) timer: ConnTimer,
-    gone: AtomicBool,
-    /// Whether it had nothing left to read, as dynamic partition wants to know.
-    pub(crate) emptied: Emptied,
     /// The version of the line-up whose started applications were told of its switch last.
     greeted: AtomicU64,
+    changing: Apart,
+    pub(crate) claim: Claim,
+    pub(crate) in_flight: InFlight,
+    /// When it was last queued, in nanoseconds.
+    queued_at: AtomicU64,
+    pub(crate) timer: ConnTimer,
+    /// Whether it had nothing left to read, as dynamic partition wants to know.
+    pub(crate) emptied: Emptied,
     state: Mutex<State>,
+    pub(crate) stats: SwitchStats,
+    pub(crate) outgoing: Outgoing,
 }
+
+/// What follows begins on a cache line of its own; a processor fetches two at a time.
+#[derive(Debug)]
+#[repr(align(128))]
+struct Apart;
 
 /// What all connections of a switch share.
 #[derive(Clone, Debug)]
@@ -191,6 +199,7 @@ impl<S> Conn<S> {
             timer: ConnTimer::new(),
             gone: AtomicBool::new(false),
             greeted: AtomicU64::new(0),
+            changing: Apart,
             state: Mutex::new(State::new(session)),
         };
         conn.claim.begin();
