@@ -277,7 +277,20 @@ fn measure(
     let [round_trip] = round_trip::measure(&pace, cores).map_err(failed)?;
     let failed = begin(CalibrationStep::Own);
     let own = own::measure(&pace, cores).map_err(failed)?;
-    let steps = Steps { visits, crowd, poll, exchange, wake, cas, two, moved, round_trip, own };
+    let moved_visit = own::moved_visits(&pace, cores).map_err(failed)?;
+    let steps = Steps {
+        visits,
+        crowd,
+        poll,
+        exchange,
+        wake,
+        cas,
+        two,
+        moved,
+        round_trip,
+        own,
+        moved_visit,
+    };
     Ok(steps.costs())
 }
 
@@ -293,12 +306,13 @@ struct Steps {
     moved: Option<Moved>,
     round_trip: CostQuartiles,
     own: [CostQuartiles; 3],
+    moved_visit: Option<CostQuartiles>,
 }
 
 impl Steps {
     /// The same by the names of the costs.
     fn costs(self) -> StepCosts<CostQuartiles> {
-        let Steps { visits, crowd, moved, two, own, .. } = self;
+        let Steps { visits, crowd, moved, two, own, moved_visit, .. } = self;
         let [[full_read, full_read_byte], [full_write, full_write_byte]] =
             [visits.read, visits.write];
         let [batch, gather, request] = visits.requests;
@@ -337,7 +351,7 @@ impl Steps {
             away_pct: visits.away[0],
             away_ns: visits.away[1],
             line_transfer_ns: two.map(|[transfer, _]| transfer),
-            moved_visit_ns: moved.map(|it| it.visit),
+            moved_visit_ns: moved_visit,
             hand_ns: moved.map(|it| it.hand[0]),
             handed_visit_ns: moved.map(|it| it.hand[1]),
             handed_byte_ps: moved.map(|it| it.hand[2]),

@@ -1,10 +1,9 @@
-//! What workers share, without workers: the words that a visit takes and lets go of, and the queue
-//! between workers that read and workers that answer. For loops on two cores, which show what it
-//! costs that the other core had them last.
+//! The queue between workers that read and workers that answer, without workers: for loops on two
+//! cores, which show what it costs that the other core had something last.
 //!
-//! These are the connections and the queue of the engine themselves. A visit makes the same steps
-//! as a worker's (`worker/read.rs`, `worker/chop.rs`, `worker/write.rs`), and nothing between them:
-//! no socket, no applications.
+//! The queue and the connections are those of the engine. A visit makes the same steps as a
+//! worker's (`worker/read.rs`, `worker/chop.rs`, `worker/write.rs`), and nothing between them: no
+//! socket, no applications; or with both, as far as they are in memory.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,14 +11,17 @@ use std::time::Duration;
 use aldis_control::session::{self, Close, Session};
 use aldis_control::stats::WorkerStats;
 use aldis_control::switch::SwitchInfo;
-use aldis_control::{AppSet, RequestHeader, Time};
+use aldis_control::world::View;
+use aldis_control::{
+    AppSet, Batch, EventKind, Output, Pipeline, RequestHeader, Switch, Time, parse,
+};
 use aldis_wire::{DatapathId, Version};
 
+use super::in_memory::MemoryEnds;
 use super::stream::REQUEST_LEN;
 use crate::conn::outgoing::Outgoing;
 use crate::conn::{Conn, ConnId, Member};
 use crate::read::batch_buf::{BatchBuf, visit_bytes};
-use crate::read::ready_set::ReadySet;
 use crate::read::shared_queue::queue::{BatchQueue, Pulled};
 use crate::shared::parking::Parking;
 
@@ -31,16 +33,11 @@ const LINE: usize = 64;
 
 /// Connections that always have more to say, with nothing behind them.
 #[derive(Debug)]
-pub struct BareConns {
-    conns: Vec<Arc<Conn<()>>>,
-    ready: ReadySet,
-}
+struct BareConns(Vec<Arc<Conn<()>>>);
 
 impl BareConns {
-    /// So many.
-    pub fn new(count: usize) -> BareConns {
-        let pipelines = AppSet::default().build().expect("no application contradicts itself");
-        let mut pipeline = pipelines.pipeline(0);
+    /// So many, of switches that join this pipeline.
+    fn new(pipeline: &mut Pipeline, count: usize) -> BareConns {
         let config = Arc::new(session::Config::default());
         let conn = |number: usize| {
             let session = Session::new(Arc::clone(&config), Time::START, 0, &mut Vec::new());
@@ -59,22 +56,14 @@ impl BareConns {
             assert!(conn.claim.release(true), "it has more to say");
             Arc::new(conn)
         };
-        let conns: Vec<_> = (0..count).map(conn).collect();
-        let ready = ReadySet::new(count);
-        (0..count).for_each(|number| ready.set(number));
-        BareConns { conns, ready }
-    }
-
-    /// How many there are.
-    pub fn count(&self) -> usize {
-        self.conns.len()
+        BareConns((0..count).map(conn).collect())
     }
 
     /// A visit of one of them at a moment in nanoseconds, from its claim to its release, that finds
     /// so many requests. Returns false where another worker has the claim.
     #[inline]
-    pub fn read(&self, at: usize, now_ns: u64, requests: u64) -> bool {
-        let conn = &self.conns[at];
+    fn read(&self, at: usize, now_ns: u64, requests: u64) -> bool {
+        let conn = &self.0[at];
         let Some(events) = conn.claim.claim() else { return false };
         let (waited, bytes) = (now_ns.saturating_sub(conn.queued_at().0), requests * 82);
         let mut state = conn.state();
@@ -101,25 +90,11 @@ impl BareConns {
         let _ = conn.timer.set(state.deadline(&conn.outgoing));
         drop(state);
         conn.set_queued_at(Time(now_ns));
-        if conn.claim.release(true) {
-            self.ready.set(at);
-        }
-        true
-    }
-
-    /// The answers to such a visit are written.
-    #[inline]
-    pub fn write(&self, at: usize, now_ns: u64, requests: u64) {
-        wrote(&self.conns[at], now_ns, requests);
-    }
-
-    /// Whether another connection behind it is ready, as a worker of round robin looks.
-    #[inline]
-    pub fn is_ready(&self, at: usize) -> bool {
-        self.ready.next(at, self.conns.len()) == Some(at)
+        conn.claim.release(true)
     }
 }
 
+/// The answers to a visit are written.
 fn wrote(conn: &Conn<()>, now_ns: u64, requests: u64) {
     let bytes = requests as usize * 80;
     let sent: Result<(), Close> = conn.outgoing.send(&[], |outbox, _| {
@@ -156,10 +131,16 @@ impl BareBatch {
 }
 
 impl BareQueue {
-    /// Between a reader of so many connections and a worker.
+    /// Between a reader of so many connections and a worker without applications.
     pub fn new(conns: usize) -> BareQueue {
+        let pipelines = AppSet::default().build().expect("no application contradicts itself");
+        BareQueue::of(&mut pipelines.pipeline(0), conns)
+    }
+
+    /// Between a reader of so many connections and a worker that answers by this pipeline.
+    pub fn of(pipeline: &mut Pipeline, conns: usize) -> BareQueue {
         BareQueue {
-            conns: BareConns::new(conns),
+            conns: BareConns::new(pipeline, conns),
             queue: BatchQueue::new(usize::MAX, false),
             parking: Parking::new(2),
         }
@@ -168,16 +149,10 @@ impl BareQueue {
     /// The reader visits one of them and adds so many bytes to its batch.
     #[inline]
     pub fn gather(&self, into: &mut BareBatch, at: usize, now_ns: u64, bytes: usize) {
-        let (batch, requests) = (&mut *into.0, bytes / REQUEST_LEN);
-        if !self.conns.read(at, now_ns, requests as u64) {
-            return;
-        }
-        let conn = &self.conns.conns[at];
-        batch.visits.push(Arc::clone(conn));
-        let begin = batch.filled;
+        let requests = bytes / REQUEST_LEN;
+        let Some((begin, first)) = self.begin(into, at, now_ns, bytes) else { return };
+        let batch = &mut *into.0;
         batch.received[begin..begin + bytes].fill(now_ns as u8);
-        batch.filled += bytes;
-        let first = batch.requests.len();
         let request = |number| RequestHeader {
             frame_at: (begin + number * REQUEST_LEN) as u32,
             head_len: 18,
@@ -191,6 +166,36 @@ impl BareQueue {
         };
         batch.requests.extend((0..requests).map(request));
         batch.add_run(first..first + requests);
+    }
+
+    /// The same of so many bytes, whole requests, from what stands for the socket; it parses them.
+    #[inline]
+    pub fn read(&self, into: &mut BareBatch, at: usize, bytes: usize, ends: &MemoryEnds) {
+        let Some((begin, first)) = self.begin(into, at, 1, bytes) else { return };
+        let batch = &mut *into.0;
+        ends.read(at, &mut batch.received[begin..begin + bytes]);
+        let received = &batch.received[..begin + bytes];
+        parse::parse(Version::V10, received, begin, &mut batch.requests);
+        let end = batch.requests.len();
+        batch.add_run(first..end);
+    }
+
+    /// Makes room for so many bytes of a visit. Where they begin, and the requests.
+    fn begin(
+        &self,
+        into: &mut BareBatch,
+        at: usize,
+        now_ns: u64,
+        bytes: usize,
+    ) -> Option<(usize, usize)> {
+        let batch = &mut *into.0;
+        if !self.conns.read(at, now_ns, (bytes / REQUEST_LEN) as u64) {
+            return None;
+        }
+        batch.visits.push(Arc::clone(&self.conns.0[at]));
+        let begin = batch.filled;
+        batch.filled += bytes;
+        Some((begin, batch.requests.len()))
     }
 
     /// The reader hands its batch on. Returns false where the queue is full.
@@ -223,6 +228,45 @@ impl BareQueue {
         batch.filled = 0;
         seen + asked
     }
+
+    /// The worker has the applications answer the batch, and writes to what stands for the sockets.
+    #[inline]
+    pub fn answer_by(
+        &self,
+        batch: &mut BareBatch,
+        pipeline: &mut Pipeline,
+        out: &mut Output,
+        ends: &MemoryEnds,
+    ) {
+        let batch = &mut *batch.0;
+        let BatchBuf { received, requests, runs, visits, visit_of, .. } = batch;
+        let switch_of = |visit: &usize| visits[*visit].switch().map(|switch| &**switch);
+        let switches: Vec<&Switch> = visit_of.iter().filter_map(switch_of).collect();
+        out.clear();
+        pipeline.packet_ins(
+            &mut Batch {
+                kind: EventKind::FlowRequest,
+                now: Time::START,
+                world: View::nothing(),
+                bytes: received,
+                switches: &switches,
+                runs,
+                requests,
+            },
+            out,
+        );
+        let segments: Vec<_> = out.take_segments().collect();
+        let mut begin = 0;
+        for segment in segments {
+            let (conn, requests) = (&visits[visit_of[segment.run]], &runs[segment.run].requests);
+            ends.write(conn.number(), &out.bytes()[begin..segment.end]);
+            wrote(conn, 1, requests.len() as u64);
+            begin = segment.end;
+        }
+        batch.visits.clear();
+        batch.clear_requests();
+        batch.filled = 0;
+    }
 }
 
 #[cfg(test)]
@@ -231,17 +275,16 @@ mod tests {
 
     #[test]
     fn a_visit_takes_and_lets_go_of_everything() {
-        let conns = BareConns::new(40);
+        let queue = BareQueue::new(40);
+        let conn = &queue.conns.0[33];
         for now in 1..4 {
-            assert!(conns.is_ready(33));
-            assert!(conns.read(33, now, 25));
-            conns.write(33, now, 25);
+            assert!(queue.conns.read(33, now, 25));
+            wrote(conn, now, 25);
         }
-        let conn = &conns.conns[33];
         assert!(conn.in_flight.is_clear(0) && conn.claim.is_queued());
         assert_eq!((conn.stats.visits.get(), conn.stats.bytes_out.get()), (3, 6_000));
         let _ = conn.claim.claim();
-        assert!(!conns.read(33, 5, 25), "it is claimed");
+        assert!(!queue.conns.read(33, 5, 25), "it is claimed");
     }
 
     #[test]
@@ -253,6 +296,19 @@ mod tests {
         assert!(queue.hand(&mut read, &stats) && queue.pull(&mut run, &stats));
         assert_eq!((run.0.visits.len(), run.0.requests.len()), (3, 72));
         assert!(queue.answer(&mut run, 2) > 0);
-        assert!(queue.conns.conns.iter().all(|conn| conn.in_flight.is_clear(0)));
+        assert!(queue.conns.0.iter().all(|conn| conn.in_flight.is_clear(0)));
+    }
+
+    #[test]
+    fn what_switches_in_memory_say_is_answered_by_applications() {
+        let app_set = AppSet::default().with(crate::sim::SimResponder::default);
+        let mut pipeline = app_set.build().unwrap().pipeline(0);
+        let (queue, ends) = (BareQueue::of(&mut pipeline, 3), MemoryEnds::new(3, 10));
+        let (mut batch, mut out) = (BareBatch::new(4096), Output::default());
+        (0..3).for_each(|at| queue.read(&mut batch, at, 10 * REQUEST_LEN, &ends));
+        queue.answer_by(&mut batch, &mut pipeline, &mut out, &ends);
+        assert!((0..3).all(|at| ends.answered(at) == 10));
+        assert!(queue.conns.0.iter().all(|conn| conn.in_flight.is_clear(0)));
+        assert!(batch.0.visits.is_empty() && batch.0.requests.is_empty());
     }
 }

@@ -1,49 +1,44 @@
-//! What it costs that another core had a connection last, or read what is answered here.
+//! What it costs that another core read what is answered here.
 //!
-//! A visit's words are those of the engine's own connections, and the queue is its own queue
-//! ([`aldis_engine::sim::bare`]); nothing else is done. Two cores visit the same connections in
-//! turn, each the next one that the other has not claimed; or each visits its own: the difference
-//! is what moves. In the same way one core hands batches to another, or to itself.
+//! The queue is the engine's own, and the words of a visit are those of its connections
+//! ([`aldis_engine::sim::bare`]). One core hands batches to another, or to itself: the difference
+//! is what moves. For batches and visits nothing else is done. For bytes they are read and parsed
+//! on the one side, and answered by the learning switch on the other: it waits for them otherwise
+//! than a loop that only adds them up.
 
 use std::hint::black_box;
 use std::io;
-use std::sync::Barrier;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Instant;
 
+use aldis_apps::LearningSwitch;
+use aldis_apps::learning_switch::{LearningConfig, Seed};
 use aldis_control::stats::WorkerStats;
-use aldis_engine::sim::bare::{BareBatch, BareConns, BareQueue};
+use aldis_control::{AppSet, Output, Pipeline};
+use aldis_engine::sim::bare::{BareBatch, BareQueue};
 use aldis_engine::sim::in_memory::MemoryEnds;
-use aldis_wire::Header;
-use aldis_wire::header::kind::FLOW_MOD;
 
 use super::cores::{CorePair, pin};
-use super::rounds::{CostQuartiles, Middle, StepPace, median};
+use super::memory::REQUEST_LEN;
+use super::rounds::{CostQuartiles, StepPace, median};
 
 /// Connections: as many as the papers' networks have switches.
 const CONNECTIONS: usize = 79;
 
-/// Requests of a visit: what 2 KB hold.
-const REQUESTS: u64 = 25;
+/// Batches that are timed together: where nothing else is done, and where they are answered.
+const BATCHES: usize = 400;
+const ANSWERED: usize = 100;
 
-/// Bytes of a flow, and hosts of a switch in memory.
-const FLOW_LEN: usize = 80;
+/// Hosts of a switch.
 const HOSTS: u32 = 1_000;
 
-/// Laps over all connections, and batches, that are timed together.
-const LAPS: usize = 20;
-const BATCHES: usize = 400;
-
-/// Batches that are handed on: so many visits of so many bytes each. The large ones, of 64 KB, are
-/// those of some 800 requests, and go through as many cache lines.
-const SHAPES: [(usize, usize); 3] = [(1, 2 * 1024), (32, 2 * 1024), (4, 16 * 1024)];
+/// Batches that are handed on: so many visits of so many requests each. The large ones, of 64 KB,
+/// go through as many cache lines.
+const SHAPES: [(usize, usize); 3] = [(1, 25), (32, 25), (4, 200)];
 
 /// What moves from core to core.
 #[derive(Clone, Copy)]
 pub(super) struct Moved {
-    /// `moved_visit_ns`.
-    pub(super) visit: CostQuartiles,
     /// `hand_ns`, `handed_visit_ns` and `handed_byte_ps`.
     pub(super) hand: [CostQuartiles; 3],
     /// `pull_ns`, `pulled_visit_ns` and `pulled_byte_ps`.
@@ -55,17 +50,28 @@ pub(super) struct Moved {
 /// All of that, where there are two cores.
 pub(super) fn measure(pace: &StepPace<'_>, cores: CorePair) -> io::Result<Option<Moved>> {
     let Some(far) = cores.far else { return Ok(None) };
-    // Whether the cores meet at a connection or pass each other is chance: a run has both.
-    let mean = StepPace { middle: Middle::Mean, ..*pace };
-    let [visit] = mean.rounds(|| Ok([visits(pace, far, true) - visits(pace, far, false)]))?;
+    let (queue, mut answering) = (BareQueue::new(CONNECTIONS), Answering::new());
     let costs = pace.rounds(|| {
-        let two = SHAPES.map(|shape| between(pace, far, shape));
-        let one = SHAPES.map(|shape| alone(pace, shape));
+        let gather = |into: &mut BareBatch, at, bytes| queue.gather(into, at, at as u64, bytes);
+        let answer = |batch: &mut BareBatch| {
+            black_box(queue.answer(batch, 1));
+        };
+        let two = SHAPES.map(|shape| between(pace, far, (&queue, BATCHES, shape), gather, answer));
+        let one = SHAPES.map(|shape| alone(pace, (&queue, BATCHES, shape), gather, answer));
+        let Answering { queue, ends, pipeline, out } = &mut answering;
+        let gather = |into: &mut BareBatch, at, bytes| queue.read(into, at, bytes, ends);
+        let mut answer = |batch: &mut BareBatch| queue.answer_by(batch, pipeline, out, ends);
+        let two_answering =
+            SHAPES.map(|shape| between(pace, far, (queue, ANSWERED, shape), gather, &mut answer));
+        let one_answering =
+            SHAPES.map(|shape| alone(pace, (queue, ANSWERED, shape), gather, &mut answer));
         let mut alone = [0.0; 2];
         let [hand, pull] = [0, 1].map(|side| {
-            let [two, one] = [two, one].map(|shapes| Batches::of(shapes.map(|both| both[side])));
+            let of = |shapes: [[f64; 2]; 3]| Batches::of(shapes.map(|both| both[side]));
+            let (two, one) = (of(two), of(one));
             alone[side] = one.visit.max(0.0);
-            [two.batch, two.visit - one.visit, (two.byte - one.byte) * 1e3]
+            let byte = of(two_answering).byte - of(one_answering).byte;
+            [two.batch, two.visit - one.visit, byte * 1e3]
         });
         let [read, answered] = alone;
         let finish = answered / (read + answered).max(1e-3) * 100.0;
@@ -73,93 +79,55 @@ pub(super) fn measure(pace: &StepPace<'_>, cores: CorePair) -> io::Result<Option
     })?;
     let [hand, handed, handed_byte, pull, pulled, pulled_byte, finish] = costs;
     let (hand, pull) = ([hand, handed, handed_byte], [pull, pulled, pulled_byte]);
-    Ok(Some(Moved { visit, hand, pull, finish }))
+    Ok(Some(Moved { hand, pull, finish }))
 }
 
-/// What a visit to a switch in memory takes more, besides, where another core made the last one:
-/// the lines of what stands for its socket. None where there is one core.
-pub(super) fn memory_socket(
-    pace: &StepPace<'_>,
-    cores: CorePair,
-) -> io::Result<Option<CostQuartiles>> {
-    let Some(far) = cores.far else { return Ok(None) };
-    let mean = StepPace { middle: Middle::Mean, ..*pace };
-    let [cost] = mean.rounds(|| Ok([sockets(pace, far, true) - sockets(pace, far, false)]))?;
-    Ok(Some(cost))
+/// What answers batches: the learning switch, for switches in memory all of whose hosts are known.
+struct Answering {
+    queue: BareQueue,
+    ends: MemoryEnds,
+    pipeline: Pipeline,
+    out: Output,
 }
 
-/// Nanoseconds of a visit on one core, beside another that visits the same connections, or others.
-fn visits(pace: &StepPace<'_>, far: usize, shared: bool) -> f64 {
-    let both = [CONNECTIONS, CONNECTIONS].map(BareConns::new);
-    beside(pace, far, |other: bool, at| {
-        let conns = &both[usize::from(other && !shared)];
-        let visits = conns.is_ready(at) && conns.read(at, at as u64, REQUESTS);
-        if visits {
-            conns.write(at, at as u64, REQUESTS);
+impl Answering {
+    fn new() -> Answering {
+        let config = LearningConfig::new(Seed::new(*b"0123456789abcdef"));
+        let app_set = AppSet::default().with(move || LearningSwitch::new(config));
+        let mut pipeline = app_set.build().expect("it works alone").pipeline(0);
+        let queue = BareQueue::of(&mut pipeline, CONNECTIONS);
+        let (ends, mut out) = (MemoryEnds::new(CONNECTIONS, HOSTS), Output::default());
+        let bytes = HOSTS as usize * REQUEST_LEN as usize;
+        let mut batch = BareBatch::new(bytes);
+        for at in 0..CONNECTIONS {
+            queue.read(&mut batch, at, bytes, &ends);
+            queue.answer_by(&mut batch, &mut pipeline, &mut out, &ends);
         }
-        visits
-    })
-}
-
-/// The same of a read of 2 KB and a write to what stands for a socket in memory.
-fn sockets(pace: &StepPace<'_>, far: usize, shared: bool) -> f64 {
-    let both = [CONNECTIONS, CONNECTIONS].map(|count| MemoryEnds::new(count, HOSTS));
-    let answer = Header { version: 1, kind: FLOW_MOD, length: FLOW_LEN as u16, xid: 0 };
-    let mut answers = vec![0; FLOW_LEN * REQUESTS as usize];
-    for flow in answers.chunks_exact_mut(FLOW_LEN) {
-        flow[..8].copy_from_slice(&answer.to_bytes());
+        Answering { queue, ends, pipeline, out }
     }
-    beside(pace, far, |other: bool, at| {
-        let ends = &both[usize::from(other && !shared)];
-        let mut room = [0; SHAPES[0].1];
-        ends.read(at, &mut room);
-        ends.write(at, &answers);
-        black_box(&room);
-        true
-    })
 }
 
-/// Nanoseconds of what `visit` does at each connection in turn and says that it did, while it does
-/// the same on the other core, half a lap ahead. It is told which of both it is.
-fn beside(pace: &StepPace<'_>, far: usize, visit: impl Fn(bool, usize) -> bool + Sync) -> f64 {
-    let (over, ready) = (AtomicBool::new(false), Barrier::new(2));
-    let lap = |other: bool| {
-        let first = if other { CONNECTIONS / 2 } else { 0 };
-        (0..CONNECTIONS).filter(|step| visit(other, (first + step) % CONNECTIONS)).count()
-    };
-    thread::scope(|scope| {
-        scope.spawn(|| {
-            pin(Some(far));
-            ready.wait();
-            while !over.load(Ordering::Relaxed) {
-                lap(true);
-            }
-        });
-        ready.wait();
-        for _ in 0..LAPS {
-            lap(false);
-        }
-        let laps = || (0..LAPS).map(|_| lap(false)).sum::<usize>();
-        let (spent, made) = pace.clock.time(laps);
-        over.store(true, Ordering::Relaxed);
-        spent / made.max(1) as f64
-    })
-}
+/// Batches of a shape, so many, and the queue that they go through.
+type Handed<'q> = (&'q BareQueue, usize, (usize, usize));
 
-/// Nanoseconds of what a batch of this shape takes the core that reads it, and the one that
-/// answers it.
-fn between(pace: &StepPace<'_>, far: usize, (visits, bytes): (usize, usize)) -> [f64; 2] {
-    let queue = BareQueue::new(CONNECTIONS);
+/// Nanoseconds of what a batch takes the core that reads it, and the one that answers it.
+fn between(
+    pace: &StepPace<'_>,
+    far: usize,
+    (queue, batches, (visits, requests)): Handed<'_>,
+    gather: impl Fn(&mut BareBatch, usize, usize),
+    mut answer: impl FnMut(&mut BareBatch) + Send,
+) -> [f64; 2] {
+    let bytes = requests * REQUEST_LEN as usize;
     thread::scope(|scope| {
-        let answers = scope.spawn(|| {
+        let answers = scope.spawn(move || {
             pin(Some(far));
             let (stats, mut batch) = (WorkerStats::default(), BareBatch::new(visits * bytes));
-            let mut took = Vec::with_capacity(2 * BATCHES);
-            while took.len() < 2 * BATCHES {
+            let mut took = Vec::with_capacity(2 * batches);
+            while took.len() < 2 * batches {
                 let begun = Instant::now();
-                let (spent, answered) = pace
-                    .clock
-                    .time(|| queue.pull(&mut batch, &stats).then(|| queue.answer(&mut batch, 1)));
+                let (spent, answered) =
+                    pace.clock.time(|| queue.pull(&mut batch, &stats).then(|| answer(&mut batch)));
                 if answered.is_some() {
                     took.push(spent);
                 } else {
@@ -171,13 +139,13 @@ fn between(pace: &StepPace<'_>, far: usize, (visits, bytes): (usize, usize)) -> 
             second_half(took)
         });
         let (stats, mut batch) = (WorkerStats::default(), BareBatch::new(visits * bytes));
-        let mut took = Vec::with_capacity(2 * BATCHES);
+        let mut took = Vec::with_capacity(2 * batches);
         let mut at = 0;
-        while took.len() < 2 * BATCHES {
+        while took.len() < 2 * batches {
             let (filled, ()) = pace.clock.time(|| {
-                (0..visits).for_each(|visit| {
-                    queue.gather(&mut batch, (at + visit) % CONNECTIONS, at as u64, bytes);
-                });
+                for visit in 0..visits {
+                    gather(&mut batch, (at + visit) % CONNECTIONS, bytes);
+                }
             });
             at += visits;
             loop {
@@ -194,28 +162,32 @@ fn between(pace: &StepPace<'_>, far: usize, (visits, bytes): (usize, usize)) -> 
 }
 
 /// The same on one core, which answers each batch before it reads the next.
-fn alone(pace: &StepPace<'_>, (visits, bytes): (usize, usize)) -> [f64; 2] {
-    let (queue, stats) = (BareQueue::new(CONNECTIONS), WorkerStats::default());
+fn alone(
+    pace: &StepPace<'_>,
+    (queue, batches, (visits, requests)): Handed<'_>,
+    gather: impl Fn(&mut BareBatch, usize, usize),
+    mut answer: impl FnMut(&mut BareBatch),
+) -> [f64; 2] {
+    let (bytes, stats) = (requests * REQUEST_LEN as usize, WorkerStats::default());
     let [mut read, mut run] = [(); 2].map(|()| BareBatch::new(visits * bytes));
-    let mut took = [(); 2].map(|()| Vec::with_capacity(2 * BATCHES));
-    for number in 0..2 * BATCHES {
+    let mut took = [(); 2].map(|()| Vec::with_capacity(2 * batches));
+    for number in 0..2 * batches {
         let (spent, _) = pace.clock.time(|| {
-            (0..visits).for_each(|visit| {
-                let at = (number * visits + visit) % CONNECTIONS;
-                queue.gather(&mut read, at, number as u64, bytes);
-            });
+            for visit in 0..visits {
+                gather(&mut read, (number * visits + visit) % CONNECTIONS, bytes);
+            }
             queue.hand(&mut read, &stats)
         });
         took[0].push(spent);
-        let answered = || queue.pull(&mut run, &stats).then(|| queue.answer(&mut run, 1));
-        took[1].push(pace.clock.time(answered).0);
+        let (spent, _) = pace.clock.time(|| queue.pull(&mut run, &stats).then(|| answer(&mut run)));
+        took[1].push(spent);
     }
     took.map(second_half)
 }
 
 /// The median of what came when everything had been touched once.
 fn second_half(mut took: Vec<f64>) -> f64 {
-    median(&mut took.split_off(BATCHES))
+    median(&mut took.split_off(took.len() / 2))
 }
 
 /// What a batch takes, each visit of it, and each byte.
@@ -232,21 +204,24 @@ impl Batches {
         let [(one, short), (many, _), (few, long)] = SHAPES;
         let visit = (several - large) / (many - few) as f64;
         let more = (few * long - one * short) as f64;
-        let byte = (large - small - (few - one) as f64 * visit) / more;
-        Batches { batch: small - visit - byte * short as f64, visit, byte }
+        let request = (large - small - (few - one) as f64 * visit) / more;
+        let batch = small - visit - request * short as f64;
+        Batches { batch, visit, byte: request / REQUEST_LEN }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::clock::CalibratedClock;
+    use super::super::rounds::Middle;
     use super::*;
+    use std::sync::atomic::AtomicBool;
     use std::time::Duration;
 
     #[test]
     fn batches_are_taken_apart_into_what_they_were_made_of() {
-        let took =
-            SHAPES.map(|(visits, bytes)| 100.0 + visits as f64 * (30.0 + 0.25 * bytes as f64));
+        let took = SHAPES
+            .map(|(visits, requests)| 100.0 + visits as f64 * (30.0 + 20.5 * requests as f64));
         let Batches { batch, visit, byte } = Batches::of(took);
         assert!((batch - 100.0).abs() < 1e-6 && (visit - 30.0).abs() < 1e-6, "{batch} {visit}");
         assert!((byte - 0.25).abs() < 1e-9, "{byte}");
@@ -263,10 +238,7 @@ mod tests {
         let sane = |cost: &CostQuartiles| (0.1..1e7).contains(&cost.value);
         assert!(moved.is_none_or(|moved| {
             let finish = (0.1..100.0).contains(&moved.finish.value);
-            finish
-                && sane(&moved.visit)
-                && moved.hand.iter().all(sane)
-                && moved.pull.iter().all(sane)
+            finish && moved.hand.iter().all(sane) && moved.pull.iter().all(sane)
         }));
     }
 }

@@ -1,12 +1,18 @@
 //! What the engine itself does around a visit, a batch and a write: its claims and lists, clocks
-//! and counters, in which no other core has a part.
+//! and counters; and what of it costs more where another core did it last.
 //!
 //! Workers of static partition, which share nothing, serve switches in memory: with short reads,
 //! with short reads of which many make a batch, and with a write for each answer. What they take
 //! more than a bare loop (`memory.rs`), a visit, is the engine's; the three ways tell what of it
-//! comes with a visit, with a batch, and with a write.
+//! comes with a visit, with a batch, and with a write. No other core has a part in that.
+//!
+//! Workers of round robin visit each other's connections. What they take more than those of static
+//! partition, with the same reads and batches, is what a visit costs whose words another core
+//! changed last. A bare loop over these words does not tell it: it waits for all of them at once,
+//! and a worker does not.
 
 use std::io;
+use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -39,13 +45,37 @@ const SEEN_WITHIN: Duration = Duration::from_secs(10);
 /// Requests that make a batch of many short visits.
 const MANY: usize = 1_000;
 
+/// Requests that make a batch of workers whose connections move, or do not.
+const SOME: usize = 400;
+
+/// How often either is measured, in turn.
+const PAIRS: u32 = 2;
+
+/// `moved_visit_ns`: what a visit takes more where another worker made the last one, the lines of
+/// its socket in memory among them. Measured for `length`, over half of the switches.
+pub(crate) fn moved_visit(load: MemoryLoad, cores: &[usize], length: Duration) -> io::Result<f64> {
+    let named = |name: &str| name.parse::<Design>().expect("it is a design");
+    let batching = Batching::Fixed(Ibt::new(SOME).expect("it is a threshold"));
+    let load = MemoryLoad { switches: load.switches.div_ceil(2).max(cores.len()), ..load };
+    let each = length / (2 * PAIRS);
+    let ns = |name| {
+        let design = Design { batching, read_max: READ_MAX_MAESTRO, ..named(name) };
+        Ok::<_, io::Error>(OwnVisit::of(design, load, cores, each)?.ns)
+    };
+    let mut more = 0.0;
+    for _ in 0..PAIRS {
+        more += ns("maestro-round-robin")? - ns("maestro-static-partition")?;
+    }
+    Ok((more / f64::from(PAIRS)).max(0.0))
+}
+
 /// `visit_ns`, `run_ns` and `send_ns`.
 pub(super) fn measure(pace: &StepPace<'_>, cores: CorePair) -> io::Result<[CostQuartiles; 3]> {
     let load = MemoryLoad::default();
     let cores: Vec<usize> = [Some(cores.near), cores.far].into_iter().flatten().collect();
     let mut costs = [(); 3].map(|()| Vec::with_capacity(TIMES));
     for _ in 0..TIMES {
-        if pace.stop.load(std::sync::atomic::Ordering::Relaxed) {
+        if pace.stop.load(Ordering::Relaxed) {
             return Err(io::ErrorKind::Interrupted.into());
         }
         let bare = MemoryVisits::mean(&memory::visits(&cores, load, false, EACH));
@@ -55,6 +85,20 @@ pub(super) fn measure(pace: &StepPace<'_>, cores: CorePair) -> io::Result<[CostQ
         }
     }
     Ok(costs.map(|costs| CostQuartiles::of(costs, Middle::Median)))
+}
+
+/// `moved_visit_ns`, where there are two cores.
+pub(super) fn moved_visits(
+    pace: &StepPace<'_>,
+    CorePair { near, far }: CorePair,
+) -> io::Result<Option<CostQuartiles>> {
+    let Some(far) = far else { return Ok(None) };
+    let costs = (0..TIMES).map(|_| match pace.stop.load(Ordering::Relaxed) {
+        true => Err(io::ErrorKind::Interrupted.into()),
+        false => moved_visit(MemoryLoad::default(), &[near, far], EACH * 2 * PAIRS),
+    });
+    let costs: Vec<f64> = costs.collect::<io::Result<_>>()?;
+    Ok(Some(CostQuartiles::of(costs, Middle::Median)))
 }
 
 /// What is the engine's own, in nanoseconds.

@@ -13,7 +13,7 @@ use super::cores::{CorePair, pin};
 use super::memory::{self, MemoryVisits};
 use super::own::OwnCosts;
 use super::rounds::{Middle, StepPace};
-use super::{hand_over, moved, wake};
+use super::{hand_over, moved, own, wake};
 
 /// Switches in memory that are always full, and the hosts of each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,7 +54,7 @@ impl SharedCosts {
         let (visits, uneven_pct) = SharedCosts::visits(load, cores, length);
         let shared = MemoryVisits::mean(&memory::visits(cores, load, true, length));
         let own = OwnCosts::beyond(&visits, load, cores, length / STEPS)?;
-        let between = SharedCosts::between(length / STEPS, stop)?;
+        let between = SharedCosts::between(load, cores, length / STEPS, stop)?;
         let moved_request_ns = (shared.request_ns() - visits.request_ns()).max(0.0);
         Ok(SharedCosts { visits, own, between: Costs { moved_request_ns, uneven_pct, ..between } })
     }
@@ -67,9 +67,15 @@ impl SharedCosts {
 
     /// What two cores cost each other, at this moment: a virtual machine's may be near each other
     /// or far apart, and change from second to second. Each step takes `length`.
-    fn between(length: Duration, stop: &AtomicBool) -> io::Result<Costs> {
+    fn between(
+        load: MemoryLoad,
+        cores: &[usize],
+        length: Duration,
+        stop: &AtomicBool,
+    ) -> io::Result<Costs> {
         let pair = CorePair::choose();
-        thread::scope(|scope| {
+        let moved_visit_ns = own::moved_visit(load, cores, length)?;
+        let costs = thread::scope(|scope| {
             let measure = || {
                 pin(Some(pair.near));
                 let (warm_up, middle) = (Duration::ZERO, Middle::Median);
@@ -77,7 +83,8 @@ impl SharedCosts {
                 between(&StepPace { warm_up, length, middle, stop, clock }, pair)
             };
             scope.spawn(measure).join().expect("measuring does not panic")
-        })
+        })?;
+        Ok(Costs { moved_visit_ns, ..costs })
     }
 
     /// The same with the bare loops of now, and with what two cores cost each other now.
@@ -90,7 +97,7 @@ impl SharedCosts {
     ) -> io::Result<SharedCosts> {
         let moved_request_ns = self.between.moved_request_ns;
         let (visits, uneven_pct) = SharedCosts::visits(load, cores, length);
-        let between = SharedCosts::between(length / STEPS, stop)?;
+        let between = SharedCosts::between(load, cores, length / STEPS, stop)?;
         let between = Costs { moved_request_ns, uneven_pct, ..between };
         Ok(SharedCosts { visits, between, ..self })
     }
@@ -132,7 +139,6 @@ fn between(pace: &StepPace<'_>, pair: CorePair) -> io::Result<Costs> {
     let [cas] = hand_over::alone(pace)?;
     let [line, _] = hand_over::between(pace, pair)?.ok_or_else(needs_two)?;
     let moved = moved::measure(pace, pair)?.ok_or_else(needs_two)?;
-    let socket = moved::memory_socket(pace, pair)?.ok_or_else(needs_two)?;
     let [wake, ring] = wake::measure(pace, pair)?;
     let ([hand, handed, handed_byte], [pull, pulled, pulled_byte]) = (moved.hand, moved.pull);
     Ok(Costs {
@@ -141,7 +147,6 @@ fn between(pace: &StepPace<'_>, pair: CorePair) -> io::Result<Costs> {
         wake_ns: wake.value,
         ring_ns: ring.value,
         finish_pct: moved.finish.value,
-        moved_visit_ns: moved.visit.value + socket.value,
         hand_ns: hand.value,
         handed_visit_ns: handed.value,
         handed_byte_ps: handed_byte.value,
