@@ -65,7 +65,8 @@ impl BareConns {
     fn read(&self, at: usize, now_ns: u64, requests: u64) -> bool {
         let conn = &self.0[at];
         let Some(events) = conn.claim.claim() else { return false };
-        let (waited, bytes) = (now_ns.saturating_sub(conn.queued_at().0), requests * 82);
+        let (waited, bytes) =
+            (now_ns.saturating_sub(conn.queued_at().0), requests * REQUEST_LEN as u64);
         let mut state = conn.state();
         state.note(events);
         conn.stats.visits.add(1);
@@ -109,6 +110,13 @@ fn wrote(conn: &Conn<()>, now_ns: u64, requests: u64) {
     });
     debug_assert!(sent.is_ok());
     let _ = conn.in_flight.finish();
+}
+
+/// The batch is answered.
+fn empty(batch: &mut BatchBuf<()>) {
+    batch.visits.clear();
+    batch.clear_requests();
+    batch.filled = 0;
 }
 
 /// The queue between a worker that reads and one that answers.
@@ -223,9 +231,7 @@ impl BareQueue {
         for (conn, requests) in batch.visits.iter().zip(runs) {
             wrote(conn, now_ns, requests);
         }
-        batch.visits.clear();
-        batch.clear_requests();
-        batch.filled = 0;
+        empty(batch);
         seen + asked
     }
 
@@ -263,9 +269,7 @@ impl BareQueue {
             wrote(conn, 1, requests.len() as u64);
             begin = segment.end;
         }
-        batch.visits.clear();
-        batch.clear_requests();
-        batch.filled = 0;
+        empty(batch);
     }
 }
 

@@ -69,8 +69,7 @@ pub(crate) fn visits(
     shared: bool,
     length: Duration,
 ) -> Vec<MemoryVisits> {
-    let config = LearningConfig::new(Seed::new(*b"0123456789abcdef"));
-    let app_set = AppSet::default().with(move || LearningSwitch::new(config));
+    let app_set = learning_switch();
     let pipelines = app_set.build().expect("it works alone");
     let joined = shared.then(|| join(&mut pipelines.pipeline(0), switches));
     let joined = joined.as_ref();
@@ -272,6 +271,12 @@ impl BareLoop {
             self.ends.write(at, self.out.bytes());
         }
     }
+}
+
+/// The learning switch alone, with the same seed everywhere.
+pub(super) fn learning_switch() -> AppSet {
+    let config = LearningConfig::new(Seed::new(*b"0123456789abcdef"));
+    AppSet::default().with(move || LearningSwitch::new(config))
 }
 
 /// So many switches, known to the applications.

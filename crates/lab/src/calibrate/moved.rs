@@ -11,15 +11,13 @@ use std::io;
 use std::thread;
 use std::time::Instant;
 
-use aldis_apps::LearningSwitch;
-use aldis_apps::learning_switch::{LearningConfig, Seed};
 use aldis_control::stats::WorkerStats;
-use aldis_control::{AppSet, Output, Pipeline};
+use aldis_control::{Output, Pipeline};
 use aldis_engine::sim::bare::{BareBatch, BareQueue};
 use aldis_engine::sim::in_memory::MemoryEnds;
 
 use super::cores::{CorePair, pin};
-use super::memory::REQUEST_LEN;
+use super::memory::{REQUEST_LEN, learning_switch};
 use super::rounds::{CostQuartiles, StepPace, median};
 
 /// Connections: as many as the papers' networks have switches.
@@ -92,8 +90,7 @@ struct Answering {
 
 impl Answering {
     fn new() -> Answering {
-        let config = LearningConfig::new(Seed::new(*b"0123456789abcdef"));
-        let app_set = AppSet::default().with(move || LearningSwitch::new(config));
+        let app_set = learning_switch();
         let mut pipeline = app_set.build().expect("it works alone").pipeline(0);
         let queue = BareQueue::of(&mut pipeline, CONNECTIONS);
         let (ends, mut out) = (MemoryEnds::new(CONNECTIONS, HOSTS), Output::default());

@@ -16,9 +16,6 @@ use std::sync::atomic::Ordering;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use aldis_apps::LearningSwitch;
-use aldis_apps::learning_switch::{LearningConfig, Seed};
-use aldis_control::AppSet;
 use aldis_control::batching::Ibt;
 use aldis_engine::Design;
 use aldis_engine::design::Batching;
@@ -26,7 +23,7 @@ use aldis_engine::limits::READ_MAX_MAESTRO;
 use aldis_engine::sim::in_memory::{InMemory, MemoryPlan};
 
 use super::cores::CorePair;
-use super::memory::{self, ANSWER_LEN, MemoryVisits, REQUEST_LEN};
+use super::memory::{self, ANSWER_LEN, MemoryVisits, REQUEST_LEN, learning_switch};
 use super::rounds::{CostQuartiles, Middle, StepPace};
 use super::shared::MemoryLoad;
 
@@ -54,7 +51,6 @@ const PAIRS: u32 = 2;
 /// `moved_visit_ns`: what a visit takes more where another worker made the last one, the lines of
 /// its socket in memory among them. Measured for `length`, over half of the switches.
 pub(crate) fn moved_visit(load: MemoryLoad, cores: &[usize], length: Duration) -> io::Result<f64> {
-    let named = |name: &str| name.parse::<Design>().expect("it is a design");
     let batching = Batching::Fixed(Ibt::new(SOME).expect("it is a threshold"));
     let load = MemoryLoad { switches: load.switches.div_ceil(2).max(cores.len()), ..load };
     let each = length / (2 * PAIRS);
@@ -67,6 +63,10 @@ pub(crate) fn moved_visit(load: MemoryLoad, cores: &[usize], length: Duration) -
         more += ns("maestro-round-robin")? - ns("maestro-static-partition")?;
     }
     Ok((more / f64::from(PAIRS)).max(0.0))
+}
+
+fn named(name: &str) -> Design {
+    name.parse().expect("it is a design")
 }
 
 /// `visit_ns`, `run_ns` and `send_ns`.
@@ -117,7 +117,6 @@ impl OwnCosts {
         cores: &[usize],
         length: Duration,
     ) -> io::Result<OwnCosts> {
-        let named = |name: &str| name.parse::<Design>().expect("it is a design");
         let short = Design { read_max: READ_MAX_MAESTRO, ..named("maestro-static-partition") };
         let many = Ibt::new(MANY).expect("it is a threshold");
         let gathered = Design { batching: Batching::Fixed(many), ..short };
@@ -195,8 +194,7 @@ pub(crate) fn start(
     load: MemoryLoad,
     cores: &[usize],
 ) -> Result<InMemory, String> {
-    let config = LearningConfig::new(Seed::new(*b"0123456789abcdef"));
-    let app_set = AppSet::default().with(move || LearningSwitch::new(config));
+    let app_set = learning_switch();
     let MemoryLoad { switches, hosts } = load;
     let cores = cores.to_vec();
     let plan = MemoryPlan { design, workers, cores, switches, hosts, limit: None };
@@ -215,6 +213,15 @@ pub(crate) fn start(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn visits_of_round_robin_are_held_against_those_of_static_partition() {
+        let CorePair { near, far } = CorePair::choose();
+        let Some(far) = far else { return };
+        let load = MemoryLoad { switches: 8, hosts: 50 };
+        let more = moved_visit(load, &[near, far], Duration::from_millis(40)).unwrap();
+        assert!((0.0..1e7).contains(&more), "{more}");
+    }
 
     #[test]
     fn three_ways_tell_visits_batches_and_writes_apart() {

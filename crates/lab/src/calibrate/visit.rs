@@ -24,13 +24,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use aldis_apps::LearningSwitch;
-use aldis_apps::learning_switch::{LearningConfig, Seed};
 use aldis_control::switch::SwitchInfo;
 use aldis_control::world::View;
-use aldis_control::{
-    AppSet, Batch, EventKind, Output, Pipeline, RequestHeader, Run, Switch, Time, parse,
-};
+use aldis_control::{Batch, EventKind, Output, Pipeline, RequestHeader, Run, Switch, Time, parse};
 use aldis_emulator::load::{self, Load, Mode, Moment, Watch};
 use aldis_engine::limits::{
     EVENTS_PER_POLL, READ_MAX, RECEIVE_BUFFER, RECEIVE_BUFFER_OF_MANY, RECEIVE_BUFFERS, SEND_BUFFER,
@@ -44,6 +40,7 @@ use rustix::net::{SendFlags, send, sockopt};
 use super::Conditions;
 use super::cores::{CorePair, pin};
 use super::line::StraightLine;
+use super::memory::learning_switch;
 use super::rounds::{CostQuartiles, StepPace, busy};
 use away::Away;
 
@@ -210,8 +207,7 @@ impl<'a> VisitController<'a> {
         signs: &'a Signs,
         pace: &'a StepPace<'a>,
     ) -> io::Result<VisitController<'a>> {
-        let config = LearningConfig::new(Seed::new(*b"0123456789abcdef"));
-        let app_set = AppSet::default().with(move || LearningSwitch::new(config));
+        let app_set = learning_switch();
         let mut desk = VisitController {
             signs,
             pace,

@@ -5,7 +5,8 @@
 //! core: two real workers have both cores of a small machine, and their rates can be compared.
 //! Nothing of these runs goes into the costs. Those come from workers that share nothing, measured
 //! before each round of runs, and from bare loops and what moves between two cores, measured before
-//! and after each run. Each run is simulated with what was measured around it: where cores are near
+//! and after each run: of moved visits by workers of round robin, with other batches and over half
+//! of the switches. Each run is simulated with what was measured around it: where cores are near
 //! each other and far apart by turns, the mean of the rates is not the rate at the mean of the
 //! costs. A thread that only reads counts as one of the workers: a design with a queue has one of
 //! them here.
