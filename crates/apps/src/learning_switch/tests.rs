@@ -113,7 +113,8 @@ impl SwitchLab {
     }
 
     fn said(&mut self) -> Vec<Vec<String>> {
-        let ends: Vec<usize> = self.out.take_segments().map(|segment| segment.end).collect();
+        let segments: Vec<_> = self.out.take_segments().collect();
+        assert!(segments.is_sorted_by(|a, b| a.run < b.run), "an answer goes to another switch");
         let mut begin = 0;
         let mut words = |end: usize| {
             let bytes = &self.out.bytes()[begin..end];
@@ -121,7 +122,7 @@ impl SwitchLab {
             let message = |raw: &[u8]| Message::decode(self.version, raw).unwrap();
             Chop::new(bytes).map(|raw| in_words(message(raw.unwrap().bytes))).collect()
         };
-        ends.into_iter().map(&mut words).collect()
+        segments.iter().map(|segment| words(segment.end)).collect()
     }
 }
 
